@@ -460,7 +460,7 @@ def _settings(margins: Mapping[str, float], alpha: float) -> GateSettings:
     """Check the margins, which are those of the metrics that are logged."""
     for name in margins:
         if name not in MARGINS:
-            raise ConfigError(f"margin: {name!r} is not computed during training: {', '.join(MARGINS)}")
+            raise ConfigError(f"margins: {name!r} is not computed during training: {', '.join(MARGINS)}")
     return replace(check_settings(margins, alpha, (), 1), margins=MARGINS | dict(margins))
 
 

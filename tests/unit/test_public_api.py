@@ -16,7 +16,7 @@ NAMES = {
     "support_metrics", "reduce_features", "support_sweep", "group_metrics", "bootstrap_intervals",
     "divergence_metrics", "self_bleu", "distinct_n", "repetition_n", "diversity", "likelihood", "embed",
     "fit_bradley_terry", "ufg_depth", "dominance_orders", "pareto_front", "q_text", "tune_q_text",
-    "load_config", "TextgamutError", "score", "compare", "__version__",
+    "load_config", "TextgamutError", "score", "compare", "gate", "__version__",
     "vendi_score", "conditional_vendi", "mmd", "frechet_distance", "pairwise_cosine", "between_cosine",
     "cosine_matrix", "distinct_completions", "effective_diversity", "compression_ratio", "ngram_diversity",
     "self_repetition", "homogenization", "cut_to_words", "unigram_entropy", "expectation_adjusted_distinct",

@@ -291,7 +291,7 @@ def test_the_command_has_the_same_defaults() -> None:
     given = {field.name: field.default for field in dataclasses.fields(command.Given)}
     options = inspect.signature(textgamut.score).parameters
     shared = given.keys() & options.keys()
-    assert len(shared) == 12
+    assert len(shared) == 13
     for name in shared:
         assert given[name] == options[name].default
 

@@ -44,6 +44,13 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny.write_checkpoint(tmp_path_factory.mktemp("checkpoint"), "gpt2")
 
 
+@pytest.fixture(autouse=True)
+def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gate is quick with them."""
+    for name in ("FIRST", "MOST", "SLOW_FIRST", "SLOW_MOST"):
+        monkeypatch.setattr(f"textgamut.inference.resamples.{name}", 20)
+
+
 def calls(folder: Path) -> dict[str, dict[str, Any]]:
     """Return a small valid call of each function, with all of its parameters."""
     sides = {"reference": R, "generated": G}
@@ -55,8 +62,10 @@ def calls(folder: Path) -> dict[str, dict[str, Any]]:
     scored = PLAIN | {
         "embedder": str(folder), "pooling": "mean", "max_tokens": 32, "k": 1, "n": 2, "bootstrap": 2,
         "groups": None, "kmeans_seeds": [0, 1], "tokenizer": None, "scorer": None, "prompts": None,
-        "clusters": None, "registries": None, "language": "en",
+        "clusters": None, "registries": None, "language": "en", "refusals": [],
     }  # fmt: skip
+    own = ("metrics", "reference_texts", "generated_texts", "groups", "prompts", "clusters", "bootstrap")
+    gated = {name: value for name, value in scored.items() if name not in own}
     return {
         "between_cosine": {"features_a": R, "prompts_a": PROMPTS, "features_b": G, "prompts_b": PROMPTS},
         "bootstrap_intervals": sides
@@ -76,6 +85,14 @@ def calls(folder: Path) -> dict[str, dict[str, Any]]:
         "expectation_adjusted_distinct": {"token_lists": TOKENS, "vocabulary": 9},
         "fit_bradley_terry": {"wins": WINS, "ties": TIES, "names": ["a", "b", "c"]},
         "frechet_distance": sides,
+        "gate": gated
+        | {
+            "baseline": [f"{text} {row}" for row in range(3) for text in TEXTS],
+            "candidate": [f"{row} {text}" for row in range(3) for text in TEXTS],
+            "reference": [f"{text} {row} now" for row in range(3) for text in TEXTS],
+            "margins": {"recall": 0.25}, "alpha": 0.125, "fail_on": [], "looks": 1, "group": None,
+            "training": TEXTS, "layout": None, "n": 6,
+        },
         "group_metrics": {"result": SUPPORT, "reference_groups": PROMPTS, "generated_groups": PROMPTS},
         "homogenization": {"texts": TEXTS, "pairs": 2, "seed": 1, "language": "en"},
         "likelihood": {
@@ -167,7 +184,10 @@ VALID = {
     *itertools.product(["a negative number"], ["threshold"]),
     *itertools.product(["a tensor of one number"], ["seeds", "kmeans_seeds", "tokens"]),
     *itertools.product(["True", "NumPy's True"], ["closed"]),
-    *itertools.product(["an empty list", "an empty array"], ["texts", "tokens"]),
+    *itertools.product(
+        ["an empty list", "an empty array"], ["texts", "tokens", "training", "fail_on", "refusals"]
+    ),
+    *itertools.product(["a surrogate"], ["refusals"]),
     *itertools.product(["a surrogate"], ["tokens"]),
     *itertools.product(VALUES, ["token_lists"]),  # compared by value, whatever they are
     *itertools.product(
@@ -207,7 +227,7 @@ def test_all_functions_are_called_with_all_parameters(checkpoint: Path) -> None:
 NONE = {
     "n",
     "device", "limits", "clusters", "k", "sample", "groups", "prompts", "pooling", "tokenizer", "scorer",
-    "registries",
+    "registries", "reference", "margins", "group", "layout",
 }  # fmt: skip
 """Parameters that may be None in some function."""
 

@@ -8,11 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from textgamut import __version__
 from textgamut.errors import DataError
-from textgamut.features import embed
 from textgamut.scoring.gate_sides import Side
 
 if TYPE_CHECKING:
@@ -33,6 +30,8 @@ GROUP, METRIC = "group: ", "metric: "
 
 def facts(options: Options, resolved: Resolved) -> dict[str, Any]:
     """Return what a baseline and its candidate must have in common."""
+    from textgamut.features import embed
+
     assert resolved.embedder is not None
     return {
         "textgamut": __version__,
@@ -122,6 +121,7 @@ def _described(value: Any) -> str:
 
 
 def _table(name: str, side: Side) -> pa.Table:
+    import numpy as np
     import pyarrow as pa
 
     assert side.features is not None
@@ -141,6 +141,8 @@ def _table(name: str, side: Side) -> pa.Table:
 
 
 def _side(table: pa.Table, known: bool) -> Side:
+    import numpy as np
+
     from textgamut.features.embed import Features
 
     def listed(name: str) -> list[Any] | None:

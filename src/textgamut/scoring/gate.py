@@ -111,8 +111,12 @@ def gate(
     given: dict[str, Given] = {BASELINE: baseline, CANDIDATE: candidate}
     if reference is not None:
         given[REFERENCE] = reference
-    settings = check_settings(margins or {}, alpha, fail_on, looks)
-    layout = layout or Layout(group=group)
+    settings = check_settings({} if margins is None else margins, alpha, fail_on, looks)
+    if group is not None and not isinstance(group, str):
+        raise DataError(f"group: expected the name of a column, found {validation.described(group)}")
+    if layout is None:
+        layout = Layout(group=group)
+    validation.instance("layout", layout, Layout, "a Layout")
     with bars() if in_notebook() else nullcontext(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for category in FOR_DEVELOPERS:
@@ -136,29 +140,31 @@ def check_settings(
         ConfigError: If a metric or a failure does not exist, or a metric cannot be guarded.
         DataError: If a number is out of range.
     """
-    for name, margin in margins.items():
+    for name, margin in validation.mapping("margins", margins, "metric -> margin").items():
         if name not in GATE_METRICS:
-            raise ConfigError(f"margin: no metric {name!r}; {nearest(name, list(GATE_METRICS))}")
+            raise ConfigError(f"margins: no metric {name!r}; {nearest(str(name), list(GATE_METRICS))}")
         if GATE_METRICS[name].better is None:
             raise ConfigError(
-                f"margin: {name!r} has no worse end: whether it differs fails the gate with --fail-on "
+                f"margins: {name!r} has no worse end: whether it differs fails the gate with --fail-on "
                 f"{' or '.join(of.name for of in FAILURES if name in of.metrics) or 'a name of a failure'}"
             )
-        if validation.number(f"margin of {name}", margin) < 0:
-            raise DataError(f"margin of {name} = {margin:g}: must be 0 or more")
+        if validation.number(f"margins: {name}", margin) < 0:
+            raise DataError(f"margins: {name} = {margin:g}: must be 0 or more")
         family = family_of(name)
         if family is None or PROMPT_IDS in family.reads or not family.in_score:
-            raise ConfigError(f"margin: {name!r} cannot be computed from two files of texts")
-    names = list(fail_on)
+            raise ConfigError(f"margins: {name!r} cannot be computed from two files of texts")
+    names = validation.texts("fail_on", fail_on)
     for name in names:
         if name not in {of.name for of in FAILURES}:
             raise ConfigError(f"fail_on: no failure {name!r}; {nearest(name, [of.name for of in FAILURES])}")
-    if not 0 < validation.number("alpha", alpha) < 0.5:
+    level = validation.number("alpha", alpha)
+    if not 0 < level < 0.5:
         raise DataError(f"alpha = {alpha}: must be above 0 and below 0.5")
     watched = {metric for of in FAILURES if of.name in names for metric in of.metrics if metric in WATCHED}
     return GateSettings(
-        margins={of.metric: of.margin for of in GUARDS} | dict(margins),
-        alpha=alpha,
+        margins={of.metric: of.margin for of in GUARDS}
+        | {name: float(margin) for name, margin in margins.items()},
+        alpha=level,
         failing=sorted(watched - set(margins)),
         looks=validation.integer("looks", looks, 1),
     )
@@ -190,6 +196,7 @@ def check_gate(
     if recorded is not None and options.language == AUTO:
         options = replace(options, language=recorded["language"])
     options = check_gate_options(options, settings, sides.values())
+    _check_sides(sides, options.k)
     texts = sides.get(REFERENCE, sides[BASELINE]).texts
     language = language_of(texts) if options.language == AUTO else options.language
     options = replace(options, language=language)
@@ -234,8 +241,8 @@ def run_gate(
     Raises:
         DataError: If there are too few texts, or sides seem to be swapped.
     """
-    sides = embedded(sides, resolved)
     _check_sides(sides, options.k)
+    sides = embedded(sides, resolved)
     human = sides.get(REFERENCE)
     corpus = [*(human.texts if human and human.known else ()), *training]
     whole = dict(sides)
@@ -294,6 +301,8 @@ def _check_sides(sides: Mapping[str, Side], k: int) -> None:
         least = 4 * k * (2 if name == BASELINE and REFERENCE not in sides else 1)
         if len(side.texts) <= least:
             raise DataError(f"{name}: a gate needs more than {least} texts, found {len(side.texts)}")
+    if CANDIDATE not in sides:  # the baseline is only recorded
+        return
     sizes = {name: len(sides[name].texts) for name in (BASELINE, CANDIDATE)}
     if max(sizes.values()) > LONGER * min(sizes.values()):
         said = " and ".join(f"{count:,} of the {name}" for name, count in sizes.items())

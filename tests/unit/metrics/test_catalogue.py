@@ -23,6 +23,8 @@ from textgamut.errors import TextgamutError
 from textgamut.metrics import (
     completions,
     compression,
+    copying,
+    defects,
     distance,
     divergence,
     entities,
@@ -138,6 +140,7 @@ def computed() -> dict[str, np.ndarray]:
             bar, texts = {"metric": "flesch", "at_least": 1}, {"flesch": np.full(30, value)}
             scored.append(completions.score(generated, [0, 1, 2] * 10, quality=bar, text_scores=texts))
     scored += [compression.score(TEXTS, words=30), readability.score(TEXTS)]
+    scored += [defects.score([*TEXTS, ""]), copying.score(TEXTS, [*TEXTS, ""])]
     verdict = {"score_coherence": 1, "score_insightful": 5, "score_likely": 3, "similarity_score": 1}
     answer = SimpleNamespace(text=json.dumps(verdict | {"equivalent": 1}))
     served = SimpleNamespace(ask=lambda prompt, settings: answer, facts={})
@@ -178,6 +181,8 @@ def test_the_scores_of_the_demo_lie_in_the_ranges() -> None:
         *metrics_of("essay"),
         *metrics_of("judge"),
         *metrics_of("completions"),
+        *metrics_of("defects"),
+        *metrics_of("copying"),
         "judged_distinct",
         "ead",
         "text_words",
