@@ -75,3 +75,9 @@ def edited(finished: Path, tmp_path: Path) -> Path:
     folder = tmp_path / "edited"
     shutil.copytree(finished, folder, symlinks=True)
     return folder
+
+
+@pytest.fixture
+def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small p-values need not be exact where only a decision is tested."""
+    monkeypatch.setattr("textgamut.inference.resamples.MOST", 1000)

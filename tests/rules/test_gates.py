@@ -43,6 +43,8 @@ SETTINGS: dict[str, Any] = {
 }
 WORDS = np.array(["river", "stone", "teacher", "market", "child", "engine", "window", "garden", "winter"])
 
+pytestmark = pytest.mark.usefixtures("few_resamples")
+
 
 def write_set(folder: Path, seed: int, *, broken: bool = False, ids: str = "p") -> Path:
     """Write texts with features, as a cell or a draw has them; broken ones are few, and repeat themselves."""

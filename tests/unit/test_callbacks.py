@@ -23,6 +23,8 @@ from textgamut.inference.gates import Check
 WORDS = ("the", "old", "river", "town", "school", "morning", "paper", "light", "garden", "market", "winter")
 COUNT = 64
 
+pytestmark = pytest.mark.usefixtures("few_resamples")
+
 
 def sentences(count: int, seed: int) -> list[str]:
     """Return texts of random words."""
@@ -321,7 +323,7 @@ def test_chats_are_rendered(embedder: Path, tmp_path: Path) -> None:
         ({"budget": 0}, DataError, "budget = 0: must be above 0"),
         ({"temperature": -1}, DataError, "temperature = -1: must be above 0"),
         ({"max_new_tokens": 7}, DataError, "max_new_tokens = 7"),
-        ({"margins": {"mauve": 0.1}}, ConfigError, "margin: 'mauve' is not computed during training"),
+        ({"margins": {"mauve": 0.1}}, ConfigError, "margins: 'mauve' is not computed during training"),
         ({"alpha": 2}, DataError, "alpha = 2"),
         ({"metrics": ["support"]}, TypeError, "GamutCallback has no option 'metrics'"),
         ({"embedder": "minlm"}, ConfigError, "nearest valid: 'minilm'"),

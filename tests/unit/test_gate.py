@@ -17,13 +17,10 @@ from textgamut.cli.main import main
 from textgamut.errors import ConfigError, DataError
 from textgamut.scoring.gate_sides import Side
 
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # there are few texts
-
-
-@pytest.fixture(autouse=True)
-def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small p-values need not be exact here."""
-    monkeypatch.setattr("textgamut.inference.resamples.MOST", 1000)
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::UserWarning"),  # there are few texts
+    pytest.mark.usefixtures("few_resamples"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -45,7 +45,7 @@ def news(topic: str, number: int) -> str:
 
 
 def write(path: Path, topics: list[str], start: int) -> None:
-    texts = [news(topics[number % len(topics)], number) for number in range(start, start + 90)]
+    texts = [news(topics[number % len(topics)], number) for number in range(start, start + 60)]
     path.write_text("".join(f"{json.dumps({'text': text})}\n" for text in texts))
 
 
@@ -71,7 +71,7 @@ def test_a_pipeline_fails_on_a_collapsed_model_and_passes_on_an_equal_one(tmp_pa
     write(tmp_path / "old.jsonl", list(TOPICS), 1000)
     write(tmp_path / "equal.jsonl", list(TOPICS), 2000)
     write(tmp_path / "collapsed.jsonl", ["sport"], 3000)
-    files = {"baseline": "old.jsonl", "reference": "human.jsonl"}
+    files = {"baseline": "old.jsonl", "reference": "human.jsonl", "arguments": "--kmeans-seeds\n0"}
     code, outputs = run_action(tmp_path, **files, candidate="collapsed.jsonl")
     assert (code, outputs["outcome"]) == (1, "fail")
     summary = (tmp_path / "github_step_summary").read_text()
