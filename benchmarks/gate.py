@@ -11,8 +11,8 @@ The threshold gates fail if a drop is larger than a threshold: of MAUVE against 
 and of the cosine of the mean features; and the MMD of frouros between baseline and candidate. Each threshold
 is the 95 % quantile of its values on the equal pairs: it has 5 % false alarms, as far as these know.
 
-Finished pairs are kept in a table, from which the documentation is made: another command goes on with the
-next pair.
+Finished pairs are kept in a table (``--table``): another command goes on with the next pair. The
+documentation is made from its summary, ``docs/reference/gate-summary.csv``.
 """
 
 from __future__ import annotations
@@ -129,10 +129,10 @@ def main() -> None:
     parser.add_argument("--news", type=Path, required=True, help="test.csv of AG news")
     parser.add_argument("--pools", type=Path, required=True, help="folder of the generated texts")
     parser.add_argument("--pairs", type=int, default=250, help="of equal models, of each source")
-    parser.add_argument("--planted", type=int, default=50, help="of each planted failure and source")
+    parser.add_argument("--planted", type=int, default=12, help="of each failure and source")
     parser.add_argument("--cases", nargs="+", default=[EQUAL, *CASES])
     parser.add_argument("--part", type=int, nargs=2, default=(0, 1), help="part and number of parts")
-    parser.add_argument("--table", type=Path, default=DOCS / "gate-pairs.csv")
+    parser.add_argument("--table", type=Path, default=Path("gate-pairs.csv"), help="of all pairs")
     arguments = parser.parse_args()
     arguments.pools.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
