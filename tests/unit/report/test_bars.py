@@ -59,7 +59,7 @@ def test_ctrl_c_ends_the_bars(folder: Path) -> None:
     terminal = Terminal(folder, [*SCORE, "--metrics", "ngram"])
     pressed = False
     for lines in terminal.states():
-        if not pressed and any("reading the texts" in line for line in lines):
+        if not pressed and any("━" in line for line in lines):  # whichever step a busy machine shows first
             terminal.press_ctrl_c()
             pressed = True
     assert terminal.code == 130
