@@ -41,7 +41,7 @@ def _gate(
     assert old is not None
     assert new is not None
     found = textgamut.gate(old, new, human, **options)
-    said = "\n".join([found.headline, *(of.says for of in found.failures if of.fails)])
+    said = "\n".join([found.headline, *found.reasons])
     if found.outcome == "fail" or (found.outcome, undecided) == ("cannot tell", "fail"):
         pytest.fail(said, pytrace=False)
     if (found.outcome, undecided) == ("cannot tell", "skip"):

@@ -20,8 +20,8 @@ OF_TEXTS = Family(
     revisions=(),
     metrics=tuple(metric for metric in METRICS.values() if metric.level != "set"),
 )
-"""Metrics of single texts, whose means a gate tests by resamples: few texts are empty or refusals, of which
-Student's t would be too sure."""
+"""Metrics of single texts, whose means a gate tests by resamples: of rare values, such as refusals, Student's
+t holds for large samples only."""
 
 OF_TWO_SETS = Family(
     name="two sets",
@@ -62,9 +62,6 @@ OF_TWO_SETS = Family(
 
 GATE_METRICS = METRICS | {metric.name: replace(metric, family="") for metric in OF_TWO_SETS.metrics}
 """Metrics that a gate can test, by name."""
-
-FAMILIES_OF_GATE = ("support", "vendi", "divergence", "length", "ngram", "defects")
-"""Families that a gate computes."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +129,15 @@ FAILURES = (
 
 WATCHED = ("set_distance", "topic_distance", "copied_across", "text_words", "foreign_letters")
 """Metrics that are tested for equality: they name what has changed, and fail only if asked to."""
+
+COPYING = "copying"
+"""The family that needs a corpus, which a gate has apart from the references."""
+FAMILIES_OF_GATE = tuple(
+    name
+    for name, family in FAMILIES.items()
+    if name != COPYING and {of.name for of in family.metrics} & {*WATCHED, *(of.metric for of in GUARDS)}
+)
+"""Families that a gate computes: those of guarded and watched metrics."""
 
 Outcome = Literal["pass", "fail", "cannot tell"]
 

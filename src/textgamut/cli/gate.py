@@ -23,9 +23,10 @@ from textgamut.cli.common import (
     write,
 )
 from textgamut.cli.score import Column, File, as_option
+from textgamut.config.entries.sources import TextsFormat
 from textgamut.errors import ConfigError
 from textgamut.scoring.baseline_file import SUFFIX
-from textgamut.scoring.gate_files import Format, Layout, read_corpus, read_sides
+from textgamut.scoring.gate_files import Layout, read_corpus, read_sides
 from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, REFERENCE
 from textgamut.scoring.options import Options, all_options
 from textgamut.user_files import check_file
@@ -63,7 +64,7 @@ def gate(
     candidate: Annotated[NamedPath | None, Parameter(metavar="FILE")] = None,
     reference: Annotated[NamedPath | None, Parameter(metavar="FILE")] = None,
     training: Annotated[NamedPath | None, Parameter(metavar="FILE")] = None,
-    format: Format = "table",
+    format: TextsFormat = "table",
     text: Column = "text",
     prompt: Column | None = None,
     cluster: Column | None = None,

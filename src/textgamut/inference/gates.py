@@ -80,7 +80,7 @@ class NamedFailure:
     """At most twenty, those that show it best first; those of all texts only."""
 
 
-class Values(NamedTuple):
+class Measured(NamedTuple):
     """A difference with the values of both sets."""
 
     of: Difference
@@ -95,7 +95,7 @@ def untested(metric: str, n: int) -> Difference:
 
 
 def checks(
-    values: Iterable[Values],
+    values: Iterable[Measured],
     margins: Mapping[str, float],
     alpha: float,
     failing: Collection[str] = (),
@@ -131,7 +131,7 @@ def checks(
 
 
 def _check(
-    test: Values,
+    test: Measured,
     margin: float | None,
     p: float,
     p_holm: float,
@@ -151,9 +151,9 @@ def _check(
     proved = p_holm < level and agree and (drop > 0 or metric.better is None)
     outcome: Outcome | None = None
     if margin is not None:
-        outcome = "pass" if most < margin else "fail" if proved else "cannot tell"
+        outcome = PASS if most < margin else FAIL if proved else UNDECIDED
     elif fails:
-        outcome = "fail" if proved else "pass"
+        outcome = FAIL if proved else PASS
     needed = None
     if outcome == UNDECIDED and margin is not None:
         needed = needed_texts(drop, error, of.deviation, margin, alpha, level / counted, of.n)

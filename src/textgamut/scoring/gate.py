@@ -15,6 +15,7 @@ from textgamut import validation
 from textgamut.catalogue import FAMILIES, METRICS
 from textgamut.catalogue.family import FEATURES, LANGUAGE, PROMPT_IDS, TEXT_SCORES, TEXTS
 from textgamut.catalogue.gate import (
+    COPYING,
     FAILURES,
     FAMILIES_OF_GATE,
     GATE_METRICS,
@@ -25,7 +26,7 @@ from textgamut.catalogue.gate import (
     family_of,
 )
 from textgamut.errors import ConfigError, DataError, nearest
-from textgamut.inference.gates import Values, checks, untested
+from textgamut.inference.gates import Measured, checks, untested
 from textgamut.inference.set_differences import Run, set_differences
 from textgamut.language import AUTO, language_of
 from textgamut.metrics import copying
@@ -36,7 +37,7 @@ from textgamut.scoring.check import check_texts
 from textgamut.scoring.compute import compute, embed_sets
 from textgamut.scoring.gate_files import Given, Layout, read_corpus, read_sides
 from textgamut.scoring.gate_results import GateResult
-from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, REFERENCE, GateSettings, Side, Tested
+from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, REFERENCE, ComparedSides, GateSettings, Side
 from textgamut.scoring.options import Options, with_options
 from textgamut.scoring.resolve import Resolved, check_options, resolve
 
@@ -213,7 +214,7 @@ def check_gate_options(options: Options, settings: GateSettings, sides: Iterable
     known = all(side.known for side in sides)
     for name in settings.margins:
         family = family_of(name)
-        if family is not None and family.name not in (*families, "copying"):
+        if family is not None and family.name not in (*families, COPYING):
             families.append(family.name)
     if not known:  # digests tell whether texts are equal, and no more
         families = [name for name in families if FAMILIES[name].of_features or name == "defects"]
@@ -348,7 +349,7 @@ def _tested(
     options: Options,
     resolved: Resolved,
     corpus: Sequence[str],
-) -> tuple[Tested, list[Values]]:
+) -> tuple[ComparedSides, list[Measured]]:
     """Return the texts with their scores, and the tests of all metrics."""
     both = {name: sides[name] for name in (BASELINE, CANDIDATE)}
     reference, known = sides[REFERENCE], all(side.known for side in sides.values())
@@ -389,8 +390,8 @@ def _tested(
     for name in (of for of in GATE_METRICS if of in wanted and GATE_METRICS[of].defined_in(texts.language)):
         one, other = (means[of].get(name, values[of].get(name, np.nan)) for of in both)
         if name in by_metric or (name in settings.margins and (known or name in columns[BASELINE])):
-            tests.append(Values(by_metric.get(name, untested(name, m)), one, other))
-    return Tested(comparison, columns, sides), tests
+            tests.append(Measured(by_metric.get(name, untested(name, m)), one, other))
+    return ComparedSides(comparison, columns, sides), tests
 
 
 def _first(side: Side, count: int) -> Features:

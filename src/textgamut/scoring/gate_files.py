@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from textgamut import validation
+from textgamut.config.entries.sources import TextsFormat
 from textgamut.errors import ConfigError, DataError
 from textgamut.scoring.baseline_file import SUFFIX, read_baseline
 from textgamut.scoring.gate_sides import BASELINE, REFERENCE, Side
@@ -15,8 +16,6 @@ from textgamut.scoring.gate_sides import BASELINE, REFERENCE, Side
 if TYPE_CHECKING:
     import pandas as pd
 
-Format = Literal["table", "lm-eval", "openai-batch", "lighteval", "inspect", "simctg"]
-"""Format of files of generated texts."""
 LOGS = {"lm-eval": "samples_*.jsonl", "inspect": "*.eval"}
 """Format -> names of its logs in a folder."""
 
@@ -31,7 +30,7 @@ class Layout:
     cluster: str | None = None
     finish: str | None = None
     group: str | None = None
-    format: Format = "table"
+    format: TextsFormat = "table"
     """Format of the files of generated texts."""
 
 
@@ -90,7 +89,7 @@ def _generated(path: Path, layout: Layout) -> Side:
     return Side(list(frame[layout.text]), prompts, clusters, finishes, _groups(frame, layout.group))
 
 
-def _logged(path: Path, format: Format) -> Side:
+def _logged(path: Path, format: TextsFormat) -> Side:
     """Return the texts in a log of another program, with their prompts and reasons of an end."""
     from textgamut.config.entries.sources import GenerationsSource
     from textgamut.generation.given.given_text import read_texts

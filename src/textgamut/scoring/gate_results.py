@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from textgamut.report.experiment_page import Page
-    from textgamut.scoring.gate_sides import GateSettings, Tested
+    from textgamut.scoring.gate_sides import ComparedSides, GateSettings
 
 MOST_TEXTS = 20
 """Number of texts that show a failure."""
@@ -31,7 +31,7 @@ class GateResult:
     """The tests of all metrics, of all texts and of each group."""
     settings: GateSettings
     """What was guarded."""
-    tested: Tested
+    tested: ComparedSides
     """The texts with their scores."""
     warnings: Sequence[str] = field(default=())
     """The warnings raised on the way, each once."""
@@ -64,6 +64,17 @@ class GateResult:
                     NamedFailure(failure.name, group, fails, says, tuple(shown), tuple(texts[:MOST_TEXTS]))
                 )
         return tuple(sorted(found, key=lambda of: not of.fails))
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why the gate fails: the failures with a name, and the other metrics that fail."""
+        from textgamut.report.gate import change, in_group
+
+        named = [of for of in self.failures if of.fails]
+        shown = {check for of in named for check in of.checks}
+        alone = [check for check in self.checks if check.outcome == FAIL and check not in shown]
+        changes = [change(of) if of.group == ALL else f"{of.group}: {change(of)}" for of in alone]
+        return [*map(in_group, named), *changes]
 
     def to_frame(self) -> pd.DataFrame:
         """Return the tests as a table: a row for each metric and group, with the fields of :class:`Check`."""

@@ -64,7 +64,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Tested:
+class ComparedSides:
     """The texts of a gate with their scores."""
 
     comparison: Comparison

@@ -17,10 +17,10 @@ from textgamut.metrics.copying import LENGTH, plain_ngrams
 from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, REFERENCE
 
 if TYPE_CHECKING:
-    from textgamut.scoring.gate_sides import Tested
+    from textgamut.scoring.gate_sides import ComparedSides
 
 
-def shown_texts(failure: Failure, shown: Sequence[Check], tested: Tested) -> list[ShownText]:
+def shown_texts(failure: Failure, shown: Sequence[Check], tested: ComparedSides) -> list[ShownText]:
     """Return the texts that show a failure, the clearest first; of equal texts the first, with their number.
 
     Args:
@@ -41,7 +41,7 @@ def shown_texts(failure: Failure, shown: Sequence[Check], tested: Tested) -> lis
     ]
 
 
-def _by_column(check: Check, tested: Tested) -> Iterator[ShownText]:
+def _by_column(check: Check, tested: ComparedSides) -> Iterator[ShownText]:
     """Yield the candidate's texts with the highest values of a metric of single texts, or the lowest."""
     values = tested.columns[CANDIDATE].get(check.metric)
     if values is None:
@@ -54,7 +54,7 @@ def _by_column(check: Check, tested: Tested) -> Iterator[ShownText]:
         yield _candidate(tested, int(row), f"{metric.label}: {values[row]:.3g}")
 
 
-def _repeated(_: Check, tested: Tested) -> Iterator[ShownText]:
+def _repeated(_: Check, tested: ComparedSides) -> Iterator[ShownText]:
     texts = [" ".join(text.split()) for text in _texts(tested, CANDIDATE)]
     first = {text: row for row, text in reversed(list(enumerate(texts))) if text}
     for text, count in Counter(filter(None, texts)).most_common():
@@ -62,7 +62,7 @@ def _repeated(_: Check, tested: Tested) -> Iterator[ShownText]:
             yield _candidate(tested, first[text], f"occurs {count} times")
 
 
-def _lost(_: Check, tested: Tested) -> Iterator[ShownText]:
+def _lost(_: Check, tested: ComparedSides) -> Iterator[ShownText]:
     """Yield references that the baseline reaches and the candidate does not, the farthest first."""
     results = tested.comparison.results
     baseline, candidate = (results[name].support for name in (BASELINE, CANDIDATE))
@@ -76,7 +76,7 @@ def _lost(_: Check, tested: Tested) -> Iterator[ShownText]:
         yield ShownText("references", row + 1, known[row], "no longer reached")
 
 
-def _alike(_: Check, tested: Tested) -> Iterator[ShownText]:
+def _alike(_: Check, tested: ComparedSides) -> Iterator[ShownText]:
     """Yield the candidate's texts that are nearest to another of its texts."""
     vectors = _unit(tested, CANDIDATE)
     cosines = vectors @ vectors.T
@@ -86,7 +86,7 @@ def _alike(_: Check, tested: Tested) -> Iterator[ShownText]:
         yield _candidate(tested, row, f"cosine {cosines[row].max():.3f} with text {other}")
 
 
-def _typical(_: Check, tested: Tested) -> Iterator[ShownText]:
+def _typical(_: Check, tested: ComparedSides) -> Iterator[ShownText]:
     """Yield the candidate's texts that are most unlike the baseline's: the witness function of the MMD."""
     vectors, others = (_unit(tested, name) for name in (CANDIDATE, BASELINE))
     own = np.exp(vectors @ vectors.T - 1).mean(axis=1)
@@ -95,7 +95,7 @@ def _typical(_: Check, tested: Tested) -> Iterator[ShownText]:
         yield _candidate(tested, row, "nearer to other texts of the candidate than to the baseline's")
 
 
-def _copied_across(_: Check, tested: Tested) -> Iterator[ShownText]:
+def _copied_across(_: Check, tested: ComparedSides) -> Iterator[ShownText]:
     """Yield the candidate's texts that share long n-grams with a text of the baseline."""
     language = tested.comparison.material.texts.language
     known = {
@@ -112,21 +112,21 @@ def _copied_across(_: Check, tested: Tested) -> Iterator[ShownText]:
         yield _candidate(tested, row, f"shares {count} 8-grams with text {other + 1} of the baseline")
 
 
-def _texts(tested: Tested, name: str) -> Sequence[str]:
+def _texts(tested: ComparedSides, name: str) -> Sequence[str]:
     """Return the texts of a side; none if they are not known."""
     side = tested.sides[name]
     return side.texts if side.known else ()
 
 
-def _candidate(tested: Tested, row: int, why: str) -> ShownText:
+def _candidate(tested: ComparedSides, row: int, why: str) -> ShownText:
     return ShownText(CANDIDATE, row + 1, _texts(tested, CANDIDATE)[row], why)
 
 
-def _unit(tested: Tested, name: str) -> NDArray[np.float64]:
+def _unit(tested: ComparedSides, name: str) -> NDArray[np.float64]:
     return np.concatenate(list(unit_blocks(tested.comparison.material.features[name].vectors)))
 
 
-OF_METRIC: dict[str, Callable[[Check, Tested], Iterator[ShownText]]] = {
+OF_METRIC: dict[str, Callable[[Check, ComparedSides], Iterator[ShownText]]] = {
     "f_8": _lost,
     "recall": _lost,
     "vendi_ratio": _alike,

@@ -12,7 +12,7 @@ from textgamut.catalogue.gate import FAILURES, GATE_METRICS, GUARDS
 from textgamut.inference.differences import Difference
 from textgamut.inference.gates import (
     Check,
-    Values,
+    Measured,
     checks,
     drop_of,
     failures_of,
@@ -24,16 +24,16 @@ from textgamut.inference.gates import (
 MARGINS = {"precision": 0.1, "recall": 0.1, "self_bleu": 0.05}
 
 
-def trial(metric: str, drop: float, error: float = 0.02, values: bool = True, n: int = 400) -> Values:
+def trial(metric: str, drop: float, error: float = 0.02, values: bool = True, n: int = 400) -> Measured:
     """Return the test of a metric that is worse by ``drop``."""
     tested = -drop if GATE_METRICS[metric].better == "lower" else drop
     p = float(2 * norm.sf(abs(drop) / error))
     reach = 1.96 * error
     of = Difference(metric, tested, tested, tested - reach, tested + reach, error, p, n)
-    return Values(of, 0.5, 0.5 - tested) if values else Values(of, math.nan, math.nan)
+    return Measured(of, 0.5, 0.5 - tested) if values else Measured(of, math.nan, math.nan)
 
 
-def decided(*tests: Values, **options) -> dict[str, Check]:
+def decided(*tests: Measured, **options) -> dict[str, Check]:
     return {check.metric: check for check in checks(tests, MARGINS, 0.05, **options)}
 
 
@@ -99,12 +99,12 @@ def test_p_values_of_guarded_metrics_are_one_sided() -> None:
 
 def test_signs_that_do_not_agree_cannot_fail() -> None:
     of = trial("precision", 0.2)
-    assert decided(Values(of.of, 0.5, 0.6))["precision"].outcome == "cannot tell"
+    assert decided(Measured(of.of, 0.5, 0.6))["precision"].outcome == "cannot tell"
     assert decided(of)["precision"].outcome == "fail"
 
 
 def test_a_metric_that_could_not_be_tested_cannot_tell() -> None:
-    of = checks([Values(untested("recall", 12), math.nan, math.nan)], MARGINS, 0.05)[0]
+    of = checks([Measured(untested("recall", 12), math.nan, math.nan)], MARGINS, 0.05)[0]
     assert (of.outcome, of.needed, of.found) == ("cannot tell", None, False)
 
 
@@ -125,7 +125,7 @@ def test_the_gate_fails_if_one_fails_and_passes_if_all_pass() -> None:
     assert outcome_of(list(decided(trial("text_words", 9, error=1)).values())) == "pass"
 
 
-def names(*tests: Values) -> list[str]:
+def names(*tests: Measured) -> list[str]:
     return [failure.name for failure, _ in failures_of(list(decided(*tests).values()))]
 
 

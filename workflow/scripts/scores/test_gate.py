@@ -11,14 +11,11 @@ from textgamut.config.entries.embedders import Embedder
 from textgamut.errors import DataError
 from textgamut.features.embed import Features
 from textgamut.files import meta_path, read_array, read_json, read_table, write_bytes, write_json
-from textgamut.inference.gates import FAIL
 from textgamut.language import language_in
-from textgamut.metrics.rows import ALL, groups_of, groups_of_prompts
+from textgamut.metrics.rows import groups_of, groups_of_prompts
 from textgamut.progress import recorded_warnings
-from textgamut.report.gate import change, in_group
 from textgamut.run.script import run
 from textgamut.scoring.gate import check_gate_options, check_settings, run_gate
-from textgamut.scoring.gate_results import GateResult
 from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, REFERENCE, Side
 from textgamut.scoring.options import Options
 from textgamut.scoring.resolve import Resolved
@@ -47,23 +44,12 @@ def test_gate(
     names = {side: ", ".join(settings[side]) for side in (BASELINE, CANDIDATE)}
     names[BASELINE] += ", of an earlier run" if settings["earlier"] else ""
     known = {name: settings[name] for name in ("gate", "task")} | names
-    said = {"headline": result.headline, "reasons": reasons(result)}
+    said = {"headline": result.headline, "reasons": result.reasons}
     write_json(verdict, known | said | result.to_dict())
     write_bytes(summary, result.to_markdown().encode())
     write_bytes(report, result.to_junit())
     title = f"Gate {settings['gate']}: {names['candidate']} against {names['baseline']} on {settings['task']}"
     result.to_html(page, title)
-
-
-def reasons(result: GateResult) -> list[str]:
-    """Say why a gate fails: the failures with a name, and the other metrics that fail."""
-    named = [of for of in result.failures if of.fails]
-    shown = {check for of in named for check in of.checks}
-    alone = [check for check in result.checks if check.outcome == FAIL and check not in shown]
-    return [
-        *map(in_group, named),
-        *(change(of) if of.group == ALL else f"{of.group}: {change(of)}" for of in alone),
-    ]
 
 
 def read_sides(settings: Values, inputs: dict[str, Any]) -> dict[str, Side]:
