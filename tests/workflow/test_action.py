@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,8 @@ def run_action(folder: Path, **inputs: str) -> tuple[int, dict[str, str]]:
         file.write_text("")
     environment = os.environ | {key: given[name] for key, name in names.items()}
     environment |= {name: str(file) for name, file in files.items()} | {"GITHUB_ACTION_PATH": str(ROOT)}
+    # The steps before it put python and textgamut on the path.
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     shell = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
     done = subprocess.run(shell, cwd=folder, env=environment, check=False)
     lines = files["GITHUB_OUTPUT"].read_text().splitlines()
