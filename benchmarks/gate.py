@@ -73,11 +73,11 @@ def frouros_mmd(baseline: np.ndarray, candidate: np.ndarray) -> float:
 def tested(case: str, source: str, number: int, arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the row of a pair: the outcome, the names of its failures, and the values of all gates."""
     if case == EQUAL:
-        sides, training = equal_pair(source, number, arguments.news, arguments.pools), []
+        sides = equal_pair(source, number, arguments.news, arguments.pools)
     else:
-        sides, training = planted_pair(case, source, number, arguments.news, arguments.pools)
+        sides = planted_pair(case, source, number, arguments.news, arguments.pools)
     start = time.perf_counter()
-    found = gate(sides[BASELINE], sides[CANDIDATE], sides[REFERENCE], training=training)
+    found = gate(**sides)
     seconds = time.perf_counter() - start
     checks = {check.metric: check for check in found.checks}
     row: dict[str, Any] = {"case": case, "source": source, "number": number, "outcome": found.outcome}

@@ -20,7 +20,7 @@ from textgamut.features.embed import Features
 from textgamut.generation.engines.transformers import TransformersEngine
 from textgamut.generation.journal import Journal
 from textgamut.models.checkpoints import prepare
-from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, REFERENCE, Side
+from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, REFERENCE, TRAINING, Side
 from textgamut.sources.fetch import fetch
 
 POOLS = {
@@ -37,7 +37,7 @@ N = 400
 """Number of texts of each side."""
 TUNED, UNTUNED = ("ag-news", "smollm2-135m-instruct"), ("news-articles", "gemma-3-270m")
 """Corpora and models on which the rules and margins of the gate were chosen, and others."""
-CASES = ("topic lost", "temperature", "repeated", "truncated", "copied", "refusals")
+CASES = ("topic lost", "temperature", "repeated", "truncated", "copied", "rewritten", "refusals")
 """Planted failures."""
 RIGHT = {
     "topic lost": "collapse",
@@ -45,6 +45,7 @@ RIGHT = {
     "repeated": "collapse",
     "truncated": "degeneration",
     "copied": "copying",
+    "rewritten": "copying",
     "refusals": "refusals",
 }
 """Case -> name that the gate should give it."""
@@ -93,8 +94,9 @@ class Texts:
 
 
 @cache
-def human(corpus: str, news: Path | None) -> tuple[Texts, Texts, np.ndarray]:
-    """Return texts of two topics, the same cut to half of their words, and which are of the first topic."""
+def human(corpus: str, news: Path | None) -> tuple[dict[str, Texts], np.ndarray]:
+    """Return texts of two topics, ``as written``, ``cut`` to half of their words and ``rewritten``, and which
+    are of the first topic."""
     if corpus == "ag-news":
         assert news is not None
         texts, topics = read_news(news)
@@ -112,7 +114,28 @@ def human(corpus: str, news: Path | None) -> tuple[Texts, Texts, np.ndarray]:
     rows = [row for row, text in enumerate(texts) if topics[row] in (first, second) and len(text.split()) > 7]
     chosen = [texts[row] for row in rows]
     halves = [" ".join(text.split()[: len(text.split()) // 2]) for text in chosen]
-    return Texts(chosen), Texts(halves), np.array([topics[row] == first for row in rows])
+    words = [word for text in chosen[:500] for word in text.split()]
+    rng = np.random.default_rng(3)
+    forms = {
+        "as written": chosen,
+        "cut": halves,
+        "rewritten": [rewritten(text, words, rng) for text in chosen],
+    }
+    of_first = np.array([topics[row] == first for row in rows])
+    return {name: Texts(texts) for name, texts in forms.items()}, of_first
+
+
+def rewritten(text: str, words: list[str], rng: np.random.Generator) -> str:
+    """Return a text with every fifth word replaced by a random one, and every sixth swapped with the next.
+
+    It shares no eight successive words with the text.
+    """
+    found = text.split()
+    for place in range(int(rng.integers(5)), len(found), 5):
+        found[place] = words[rng.integers(len(words))]
+    for place in range(2, len(found) - 1, 6):
+        found[place : place + 2] = found[place + 1], found[place]
+    return " ".join(found)
 
 
 @cache
@@ -138,7 +161,7 @@ def equal_pair(source: str, number: int, news: Path | None, folder: Path) -> dic
     """Return two sets of texts of the same distribution, and references."""
     rng = np.random.default_rng([number, 1])
     if source in ("ag-news", "news-articles"):
-        texts, _, _ = human(source, news)
+        texts = human(source, news)[0]["as written"]
         order = rng.permutation(len(texts.texts))
         return dict(
             zip((REFERENCE, BASELINE, CANDIDATE), (texts.side(of) for of in _parts(order, 3)), strict=True)
@@ -149,10 +172,8 @@ def equal_pair(source: str, number: int, news: Path | None, folder: Path) -> dic
     return {BASELINE: both[0], CANDIDATE: both[1], REFERENCE: references().side(drawn)}
 
 
-def planted_pair(
-    case: str, source: str, number: int, news: Path | None, folder: Path
-) -> tuple[dict[str, Side], list[str]]:
-    """Return a pair of which the candidate has a planted failure, and the training texts.
+def planted_pair(case: str, source: str, number: int, news: Path | None, folder: Path) -> dict[str, Side]:
+    """Return a pair of which the candidate has a planted failure, with training texts if it copies some.
 
     Args:
         case: One of ``CASES``.
@@ -168,8 +189,9 @@ def planted_pair(
             CANDIDATE: pool(source, 0.3, folder),
             REFERENCE: references(),
         }
-        return {name: of.side(rng.permutation(len(of.texts))[:N]) for name, of in drawn.items()}, []
-    texts, halves, of_first = human(source, news)
+        return {name: of.side(rng.permutation(len(of.texts))[:N]) for name, of in drawn.items()}
+    forms, of_first = human(source, news)
+    texts = forms["as written"]
     order = rng.permutation(len(texts.texts))
     if case == "topic lost":
         used, rest = order[: 2 * N], order[2 * N :]
@@ -177,7 +199,6 @@ def planted_pair(
     else:
         parts = _parts(order, 3)
     reference, baseline, candidate = (texts.side(rows) for rows in parts)
-    training = [texts.texts[row] for row in order[3 * N : 4 * N]] if case == "copied" else []
     tenth = rng.permutation(N)[: N // 10]
     if case == "repeated":
         candidate = _with(
@@ -185,12 +206,16 @@ def planted_pair(
         )
     if case == "truncated":
         quarter = rng.permutation(N)[: N // 4]
-        candidate = _with(candidate, quarter, halves.side(parts[2][quarter]))
-    if case == "copied":
-        candidate = _with(candidate, tenth, texts.side(order[3 * N : 3 * N + N // 10]))
+        candidate = _with(candidate, quarter, forms["cut"].side(parts[2][quarter]))
+    more = {}
+    if case in ("copied", "rewritten"):
+        training = order[3 * N : 4 * N]
+        more[TRAINING] = texts.side(training)
+        copies = forms["rewritten" if case == "rewritten" else "as written"]
+        candidate = _with(candidate, tenth, copies.side(training[: N // 10]))
     if case == "refusals":
         candidate = _with(candidate, tenth, refusals().side(rng.integers(len(REFUSALS), size=N // 10)))
-    return {REFERENCE: reference, BASELINE: baseline, CANDIDATE: candidate}, training
+    return {REFERENCE: reference, BASELINE: baseline, CANDIDATE: candidate} | more
 
 
 def _with(side: Side, rows: np.ndarray, others: Side) -> Side:

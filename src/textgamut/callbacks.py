@@ -385,7 +385,7 @@ class GamutCallback(TrainerCallback):  # type: ignore[misc]
             self._human = Side(cut, features=self._embed(cut))
         settings = replace(self._settings, looks=looks)
         sides = {BASELINE: self._baseline, CANDIDATE: candidate, REFERENCE: self._human}
-        result = run_gate(sides, settings, self._options, self._resolved, None, [])
+        result = run_gate(sides, settings, self._options, self._resolved, None)
         human = _human_values(result)
         return replace(result, checks=tuple(_against_humans(check, human) for check in result.checks))
 

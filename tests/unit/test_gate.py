@@ -6,6 +6,7 @@ import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -15,6 +16,7 @@ from gate_texts import HUMAN, OLD, REFUSING, SAME, WORDS, sentences
 import textgamut
 from textgamut.cli.main import main
 from textgamut.errors import ConfigError, DataError
+from textgamut.features.embed import Features
 from textgamut.scoring.gate_sides import Side
 
 pytestmark = [
@@ -120,6 +122,62 @@ def test_texts_of_a_training_corpus_must_not_be_copied(gate) -> None:
     assert "copying" in names(gate(OLD, candidate, HUMAN, training=training))
 
 
+def embedded(texts: list[str], vectors: np.ndarray) -> Side:
+    return Side(texts, features=Features(vectors.astype(np.float32), 0, 0, 0.0))
+
+
+def test_rewritten_texts_are_copies_though_they_share_no_long_ngrams(gate) -> None:
+    rng = np.random.default_rng(0)
+    human, old, new, training = (rng.normal(size=(60, 30)) for _ in range(4))
+    rewritten = new.copy()
+    rewritten[:12] = training[:12] + 0.1 * rng.normal(size=(12, 30))
+    sides = embedded(OLD, old), embedded(SAME, rewritten), embedded(HUMAN, human)
+    corpus = embedded(sentences(7), training)
+    assert "copying" not in {of.name for of in gate(*sides).failures}
+    found = gate(*sides, training=corpus)
+    assert (outcomes(found)["nndr"], outcomes(found)["copied_words"]) == ("fail", "pass")
+    [copying] = [of for of in found.failures if of.name == "copying"]
+    assert copying.fails
+    assert {of.row for of in copying.texts[:12]} == {*range(1, 13)}
+    assert {of.why.split(": ")[1] for of in copying.texts[:12]} == {
+        f"near training text {row}" for row in range(1, 13)
+    }
+    assert "copying" not in {
+        of.name for of in gate(sides[0], embedded(SAME, new), sides[2], training=corpus).failures
+    }
+
+
+def test_rewritten_texts_of_the_baseline_are_named(gate) -> None:
+    rng = np.random.default_rng(1)
+    human, old, new = (rng.normal(size=(60, 30)) for _ in range(3))
+    new[5:20] = old[:15] + 0.1 * rng.normal(size=(15, 30))
+    sides = embedded(OLD, old), embedded(SAME, new), embedded(HUMAN, human)
+    [noticed] = [of for of in gate(*sides).failures if of.name == "copying"]
+    assert not noticed.fails
+    assert [of.metric for of in noticed.checks] == ["nearest_across"]
+    assert {of.row for of in noticed.texts[:15]} == {*range(6, 21)}
+    assert all("of the baseline" in of.why for of in noticed.texts[:15])
+    assert "copying" in names(gate(*sides, fail_on=["copying"]))
+
+
+def test_fewer_answers_of_a_prompt_are_collapse_though_as_many_texts_differ(gate) -> None:
+    prompts = [f"p{row % 12}" for row in range(60)]
+    answers = sentences(8, 12)
+    varied = [answers[(row + draw) % 12] for draw in range(5) for row in range(12)]
+    same = [answers[row] for _ in range(5) for row in range(12)]
+    equal = [answers[(row + 2 * draw + 1) % 12] for draw in range(5) for row in range(12)]
+    found = gate(Side(varied, prompts), Side(same, prompts), HUMAN)
+    checks = {of.metric: of for of in found.checks}
+    assert (checks["distinct_answers"].baseline, checks["distinct_answers"].candidate) == (1, 0.2)
+    assert checks["distinct_answers"].outcome == "fail"
+    assert checks["distinct_texts"].outcome == "pass"
+    [collapse] = [of for of in found.failures if of.name == "collapse"]
+    assert "one of 5 equal answers to its prompt" in {of.why.split(";")[0] for of in collapse.texts}
+    assert outcomes(gate(Side(varied, prompts), Side(equal, prompts), HUMAN))["distinct_answers"] == "pass"
+    once = [f"p{row}" for row in range(60)]
+    assert "distinct_answers" not in outcomes(gate(Side(OLD, once), Side(SAME, once), HUMAN))
+
+
 def test_without_references_half_of_the_baseline_is_the_reference(gate) -> None:
     found = gate(sentences(2, 120), REFUSING)
     assert not found.tested.humans
@@ -191,6 +249,31 @@ def test_a_baseline_without_texts_tests_all_but_self_bleu_and_copies(run, tmp_pa
     )
     assert {"self_bleu", "copied_words", "copied_across"} == {*plain} - {*kept}
     assert all(plain[name] == p for name, p in kept.items())
+
+
+def test_training_texts_are_recorded_with_the_baseline(run, tmp_path: Path, capsys) -> None:
+    training = sentences(7, 40)
+    write(tmp_path / "training.jsonl", training)
+    write(tmp_path / "copying.jsonl", training[:20] + SAME[20:])
+    sides = ("--baseline", "old.jsonl", "--reference", "human.jsonl", "--training", "training.jsonl")
+    assert run(*sides, "--record", "old.baseline") == 0
+    assert run(*sides, "--record", "digests.baseline", "--no-texts") == 0
+    found = {}
+    for name, words in {
+        "plain": sides,
+        "kept": ("--baseline", "old.baseline"),
+        "digests": ("--baseline", "digests.baseline"),
+    }.items():
+        run(*words, "--candidate", "copying.jsonl", "--output", name)
+        result = json.loads((tmp_path / name / "gate.json").read_text())
+        found[name] = {of["metric"]: of for of in result["checks"]}
+    assert found["plain"] == found["kept"]
+    assert found["plain"]["copied_words"]["outcome"] == "fail"
+    corrected = {"p_holm": found["digests"]["nndr"]["p_holm"]}  # for fewer tests
+    assert found["digests"]["nndr"] == found["plain"]["nndr"] | corrected
+    capsys.readouterr()
+    assert run("--baseline", "old.baseline", "--candidate", "same.jsonl", *sides[-2:]) == 2
+    assert "was recorded with its training texts" in capsys.readouterr().err
 
 
 def test_a_changed_baseline_is_refused(run, tmp_path: Path, capsys) -> None:
@@ -345,5 +428,5 @@ def test_logs_of_other_programs(run, tmp_path: Path) -> None:
 
 
 def test_margins_of_unknown_families_are_refused(gate) -> None:
-    with pytest.raises(ConfigError, match="cannot be computed from two files"):
+    with pytest.raises(ConfigError, match="cannot be computed by a gate"):
         gate(OLD, SAME, HUMAN, margins={"conditional_vendi": 0.1})

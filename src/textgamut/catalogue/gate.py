@@ -7,7 +7,17 @@ from math import inf
 from typing import Literal
 
 from textgamut.catalogue import FAMILIES, METRICS
-from textgamut.catalogue.family import FEATURES, LANGUAGE, TEXT_SCORES, TEXTS, Family, FamilySettings, Metric
+from textgamut.catalogue.family import (
+    DIVERSITY,
+    FEATURES,
+    LANGUAGE,
+    PROMPT_IDS,
+    TEXT_SCORES,
+    TEXTS,
+    Family,
+    FamilySettings,
+    Metric,
+)
 
 OF_TEXTS = Family(
     name="texts",
@@ -18,10 +28,46 @@ OF_TEXTS = Family(
     scorer="",
     resampled="textgamut.metrics.two_sets:prepare_means",
     revisions=(),
-    metrics=tuple(metric for metric in METRICS.values() if metric.level != "set"),
+    metrics=(
+        *(metric for metric in METRICS.values() if metric.level != "set"),
+        Metric(
+            name="nndr",
+            label="NNDR",
+            meaning="distance to the nearest text that may be copied, over that to the second nearest",
+            definition="of features of unit length; equal texts count once",
+            range=(0, 1),
+            better="higher",
+            level="text",
+            source="Lowe 2004, section 7.1",
+        ),
+    ),
 )
 """Metrics of single texts, whose means a gate tests by resamples: of rare values, such as refusals, Student's
 t holds for large samples only."""
+
+OF_ANSWERS = Family(
+    name="answers",
+    description="whether a prompt has different answers",
+    work="Testing answers",
+    settings=FamilySettings,
+    reads=(TEXTS, PROMPT_IDS),
+    scorer="",
+    resampled="textgamut.metrics.defects_resamples:prepare_answers",
+    revisions=(),
+    metrics=(
+        Metric(
+            name="distinct_answers",
+            label="different answers",
+            meaning="share of different texts among those of the same prompt, over all texts",
+            definition="texts are equal if they differ in white space only; empty ones are left out",
+            range=(0, 1),
+            better="higher",
+            role=DIVERSITY,
+            source="-",
+        ),
+    ),
+)
+"""Texts of a prompt, which a gate compares if prompts have several."""
 
 OF_TWO_SETS = Family(
     name="two sets",
@@ -57,10 +103,26 @@ OF_TWO_SETS = Family(
             better="lower",
             source="-",
         ),
+        Metric(
+            name="nearest_across",
+            label="nearest texts of the other set",
+            meaning="texts whose nearest one is of the other set, less those with one of their own",
+            definition="each weighs 1 - NNDR, so that much nearer ones than the next count most",
+            range=(-1, 1),
+            better="lower",
+            source="Schilling 1986, weighted",
+        ),
     ),
 )
 
-GATE_METRICS = METRICS | {metric.name: replace(metric, family="") for metric in OF_TWO_SETS.metrics}
+GATE_FAMILIES = (OF_TEXTS, OF_ANSWERS, OF_TWO_SETS)
+"""Families of a gate alone, besides those of the catalogue."""
+GATE_METRICS = METRICS | {
+    metric.name: replace(metric, family="")
+    for family in GATE_FAMILIES
+    for metric in family.metrics
+    if metric.name not in METRICS
+}
 """Metrics that a gate can test, by name."""
 
 
@@ -84,13 +146,18 @@ GUARDS = (
     Guard("vendi_ratio", 0.1, "a tenth of the effective number of different texts may be lost"),
     Guard("self_bleu", 0.05, "phrases are shared as by texts of two related topics in place of many"),
     Guard("distinct_texts", 0.03, "three of a hundred texts may repeat others"),
+    Guard("distinct_answers", 0.03, "three of a hundred texts may repeat another one of their prompt"),
     Guard("repetition_4", 0.05, "one of twenty 4-grams of a text may repeat an earlier one"),
     Guard("empty_texts", 0.03, "three of a hundred texts may be empty"),
     Guard("unfinished_texts", 0.1, "a tenth of the texts may break off"),
     Guard("refusals", 0.03, "three of a hundred texts may be refusals"),
     Guard("copied_words", 0.03, "three of a hundred words may be copied"),
+    Guard("nndr", 0.03, "eight of a hundred texts may be rewritten ones, of which each has about 0.35 less"),
 )
-"""What a gate guards unless told otherwise; ``copied_words`` if there is a corpus to copy from."""
+"""What a gate guards unless told otherwise: ``copied_words`` and ``nndr`` if there are texts that may be
+copied, and ``distinct_answers`` if prompts have several texts."""
+NEED_TEXTS = ("copied_words", "nndr", "distinct_answers")
+"""Metrics that are guarded only where there is something to compare with."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +176,7 @@ class Failure:
 FAILURES = (
     Failure(
         "collapse",
-        ("f_8", "recall", "vendi_ratio", "self_bleu", "distinct_texts"),
+        ("f_8", "recall", "vendi_ratio", "self_bleu", "distinct_texts", "distinct_answers"),
         {"f_8": "f_1_8", "recall": "precision", "vendi_ratio": "precision"},
         "the texts are less varied",
     ),
@@ -120,15 +187,27 @@ FAILURES = (
         "texts repeat themselves, are empty or break off",
     ),
     Failure("refusals", ("refusals",), {}, "texts refuse to answer"),
-    Failure("copying", ("copied_words", "copied_across"), {}, "texts are copied from others"),
+    Failure(
+        "copying",
+        ("copied_words", "nndr", "copied_across", "nearest_across"),
+        {},
+        "texts are copied from others",
+    ),
     Failure("drift", ("set_distance", "topic_distance", "mauve"), {}, "the texts are about other things"),
     Failure("length", ("text_words",), {}, "the texts have another length"),
     Failure("language", ("foreign_letters",), {}, "the texts have letters of other scripts"),
 )
 """Names of failures, in the order in which a report has them."""
 
-WATCHED = ("set_distance", "topic_distance", "copied_across", "text_words", "foreign_letters")
-"""Metrics that are tested for equality: they name what has changed, and fail only if asked to."""
+WATCHED = (
+    "set_distance",
+    "topic_distance",
+    "copied_across",
+    "nearest_across",
+    "text_words",
+    "foreign_letters",
+)
+"""Metrics that name what has changed, and fail only if asked to."""
 
 COPYING = "copying"
 """The family that needs a corpus, which a gate has apart from the references."""
@@ -143,5 +222,22 @@ Outcome = Literal["pass", "fail", "cannot tell"]
 
 
 def family_of(metric: str) -> Family | None:
-    """Return the family of the catalogue that computes a metric; None if it is one of two sets."""
+    """Return the family of the catalogue that computes a metric; None if only a gate has it."""
     return FAMILIES.get(GATE_METRICS[metric].family)
+
+
+def unguardable(metric: str) -> str | None:
+    """Return why a metric cannot have a margin, as the end of a sentence; None if it can."""
+    family = family_of(metric)
+    if GATE_METRICS[metric].better is None:
+        named = [of.name for of in FAILURES if metric in of.metrics and metric in WATCHED]
+        return "has no worse end" + (f": to fail if it differs, use {_fail_on(named[0])}" if named else "")
+    if metric in {of.name for of in OF_TWO_SETS.metrics}:
+        return f"is a difference of two sets itself: to fail by it, use {_fail_on(COPYING)}"
+    if family is not None and (PROMPT_IDS in family.reads or not family.in_score):
+        return "cannot be computed by a gate, which reads texts and features only"
+    return None
+
+
+def _fail_on(name: str) -> str:
+    return f"--fail-on {name} (of an experiment, fail_on: [{name}])"

@@ -26,8 +26,8 @@ from textgamut.cli.score import Column, File, as_option
 from textgamut.config.entries.sources import TextsFormat
 from textgamut.errors import ConfigError
 from textgamut.scoring.baseline_file import SUFFIX
-from textgamut.scoring.gate_files import Layout, read_corpus, read_sides
-from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, REFERENCE
+from textgamut.scoring.gate_files import Layout, read_sides
+from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, REFERENCE, TRAINING
 from textgamut.scoring.options import Options, all_options
 from textgamut.user_files import check_file
 
@@ -40,6 +40,8 @@ logger = logging.getLogger(__name__)
 
 PASSED, FAILED, CANNOT_TELL = 0, 1, 3
 """Exit codes. All errors have 2, so that a gate that could not run never looks like one that failed."""
+FILES = (BASELINE, CANDIDATE, REFERENCE, TRAINING)
+"""Parameters that are files of texts."""
 OUTPUTS = ("index.html", "gate.json", "gate.md", "junit.xml", "checks.csv")
 """What ``--output`` writes."""
 LOOKS = 20
@@ -93,7 +95,7 @@ def gate(
         baseline: File of the baseline's texts, or one that --record has written.
         candidate: File of the candidate's texts. Not required with --record.
         reference: File of human texts. Without it, a random half of the baseline is the reference.
-        training: File of texts that must not be copied, such as training texts.
+        training: File of texts that must not be copied, such as training texts. All are embedded.
         format: Format of the files of generated texts: a table, or logs of another program, which may also be
             a folder with one such file.
         text: Column of the texts in all tables.
@@ -112,8 +114,8 @@ def gate(
             the metrics have changed.
         looks: Number of looks of the history. Defaults to 20.
         given: The options of ``textgamut.score``.
-        record: Also write the baseline, with its references, features and settings, to this file, whose name
-            ends in .baseline: a gate with it embeds the candidate only.
+        record: Also write the baseline, with its references, training texts, features and settings, to this
+            file, whose name ends in .baseline: a gate with it embeds the candidate only.
         no_texts: Record digests in place of texts and prompts.
         output: Also write a page, JSON, a summary in Markdown, XML of JUnit and a table to this folder.
         json: Print JSON instead of a table.
@@ -169,7 +171,7 @@ def _contradiction(asked: Mapping[str, Any]) -> str | None:
         return "--no-texts needs --record: it says what is recorded"
     if asked["looks"] is not None and history is None:
         return "--looks needs --history: the file in which the looks are counted"
-    named = {name: asked[name] for name in (BASELINE, CANDIDATE, REFERENCE) if asked[name] is not None}
+    named = {name: asked[name] for name in FILES if asked[name] is not None}
     for name, path in named.items():
         for other, same in named.items():
             if name < other and path.exists() and same.exists() and path.samefile(same):
@@ -193,7 +195,7 @@ def _margins(given: Sequence[str]) -> dict[str, float]:
 
 def _check_files(asked: Mapping[str, Any]) -> None:
     """Check that files can be read and written, before anything is computed."""
-    files = [asked[name] for name in (BASELINE, CANDIDATE, REFERENCE, "training") if asked[name] is not None]
+    files = [asked[name] for name in FILES if asked[name] is not None]
     for file in files:
         if asked["format"] == "table" or not file.is_dir():
             check_file(file)
@@ -212,10 +214,9 @@ def _run(asked: Mapping[str, Any], options: Options, guarded: GateSettings) -> G
     from textgamut.scoring.gate import check_gate, embedded, recordable, run_gate
 
     layout = Layout(**{field.name: asked[field.name] for field in fields(Layout)})
-    given = {name: asked[name] for name in (BASELINE, CANDIDATE, REFERENCE) if asked[name] is not None}
+    given = {name: asked[name] for name in FILES if asked[name] is not None}
     with step("reading the texts"):
         sides, recorded = read_sides(given, layout)
-        corpus = read_corpus(asked["training"] or (), layout)
     options, resolved, common = check_gate(sides, guarded, options, recorded, str(asked[BASELINE]))
     with lease(1):
         sides = embedded(sides, resolved)
@@ -226,7 +227,7 @@ def _run(asked: Mapping[str, Any], options: Options, guarded: GateSettings) -> G
             logger.info("written: %s", record)
         if CANDIDATE not in sides:
             return None
-        return run_gate(sides, guarded, options, resolved, asked["group"], corpus)
+        return run_gate(sides, guarded, options, resolved, asked["group"])
 
 
 def _write(folder: Path, result: GateResult, settings: dict[str, Any], seen: Sequence[Look]) -> None:

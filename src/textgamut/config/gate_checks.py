@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from textgamut.catalogue.family import MODEL, PROMPT_IDS
-from textgamut.catalogue.gate import FAILURES, GATE_METRICS, WATCHED, family_of
+from textgamut.catalogue.family import MODEL
+from textgamut.catalogue.gate import FAILURES, GATE_METRICS, family_of, unguardable
 from textgamut.config.cells import RESERVED, Config
 from textgamut.config.entry_checks import braces
 from textgamut.config.gates import Gate
@@ -82,13 +82,11 @@ def _unfit_margins(config: Config, key: str, gate: Gate) -> Iterator[str]:
             yield f"{where}: unknown metric {name!r}; {nearest(name, GATE_METRICS)}"
             continue
         family = family_of(name)
-        if GATE_METRICS[name].better is None:
-            named = [of.name for of in FAILURES if name in of.metrics and name in WATCHED]
-            instead = f": to fail if it differs, set fail_on: [{named[0]}]" if named else ""
-            yield f"{where}: {name!r} has no worse end{instead}"
-        elif family is None or PROMPT_IDS in family.reads or MODEL in family.reads or not family.in_score:
-            yield f"{where}: {name!r} cannot be computed by a gate, which reads texts and features only"
-        elif dataset and dataset.language != AUTO:
+        if reason := unguardable(name):
+            yield f"{where}: {name!r} {reason}"
+        elif family and MODEL in family.reads:
+            yield f"{where}: {name!r} needs a language model, which the gates of an experiment do not load"
+        elif family and dataset and dataset.language != AUTO:
             try:
                 check_defined(f"{where}: {name}", dataset.language, family.languages)
             except ConfigError as error:

@@ -11,7 +11,7 @@ from textgamut.catalogue.gate import FAILURES, GATE_METRICS, Failure, Outcome
 from textgamut.inference.differences import Difference, holm
 from textgamut.metrics.rows import ALL
 
-REVISION = 1
+REVISION = 2
 """Increase when the same tests produce other decisions."""
 
 PASS: Final = "pass"  # noqa: S105 (no password)
@@ -117,7 +117,7 @@ def checks(
     """
     tests = list(values)
     can_fail = [of.of.metric in margins or of.of.metric in failing for of in tests]
-    p_values = [_p(test.of, test.of.metric in margins) for test in tests]
+    p_values = [_p(test.of) for test in tests]
     corrected = [math.nan] * len(tests)
     for chosen in (True, False):
         rows = [row for row, of in enumerate(can_fail) if of == chosen]
@@ -168,9 +168,9 @@ def drop_of(of: Difference) -> float:
     return of.tested if GATE_METRICS[of.metric].better != "lower" else 0.0 - of.tested
 
 
-def _p(of: Difference, guarded: bool) -> float:
+def _p(of: Difference) -> float:
     """Return the p-value: one-sided of a metric with a worse end, since its differences are symmetric."""
-    if GATE_METRICS[of.metric].better is None or not (guarded or of.metric == "copied_across"):
+    if GATE_METRICS[of.metric].better is None:
         return of.p
     return of.p / 2 if drop_of(of) > 0 else 1 - of.p / 2
 

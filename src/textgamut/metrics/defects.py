@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -44,8 +44,21 @@ def refuses(text: str, more: Sequence[str] = ()) -> bool:
 
 def distinct_texts(texts: Sequence[str]) -> float:
     """Return the share of different texts among those that are not empty; NaN if all are empty."""
-    keys = [key for key in map(plain_text, texts) if key]
-    return len(set(keys)) / len(keys) if keys else np.nan
+    return _distinct([key for key in map(plain_text, texts) if key])
+
+
+def distinct_answers(texts: Sequence[str], prompts: Sequence[Hashable]) -> float:
+    """Return the share of different texts among those of the same prompt, over all texts.
+
+    Args:
+        texts: N texts.
+        prompts: Prompt of each; None for a text without one, which is left out, as empty texts are.
+
+    Returns:
+        In (0, 1]; 1 if no prompt has several texts; NaN without a text.
+    """
+    pairs = zip(map(plain_text, texts), prompts, strict=True)
+    return _distinct([(prompt, text) for text, prompt in pairs if text and prompt is not None])
 
 
 def score(texts: Sequence[str], language: str = ENGLISH, refusals: Sequence[str] = ()) -> Scores:
@@ -72,6 +85,10 @@ def score(texts: Sequence[str], language: str = ENGLISH, refusals: Sequence[str]
     values = {name: np.array(of, dtype=np.float64) for name, of in columns.items()}
     rows = computed_rows(len(texts), {"distinct_texts": lambda: distinct_texts(texts)})
     return Scores(rows + text_rows(values), values)
+
+
+def _distinct(keys: Sequence[Hashable]) -> float:
+    return len(set(keys)) / len(keys) if keys else np.nan
 
 
 def plain_text(text: str) -> str:

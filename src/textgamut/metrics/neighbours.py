@@ -23,6 +23,11 @@ NEIGHBOURS = 5
 
 GENERATED, HUMAN = "generated", "human"
 
+EQUAL = 1e-3
+"""Distance of features of unit length below which texts are equal but for rounding."""
+MOST_EQUAL = 20
+"""Largest number of equal neighbours that count as one."""
+
 BLOCK_BYTES = 32 * 2**20
 """Upper bound of the size of a block of distances."""
 
@@ -59,6 +64,33 @@ def nearest(
         distances[part], rows[part] = _smallest(block, kept)
         del block  # before the next one
     return distances, rows
+
+
+def distance_ratios(
+    points: NDArray[Any], others: NDArray[Any], own: bool = False
+) -> tuple[NDArray[np.float64], list[NDArray[np.intp]]]:
+    """Return how far the nearest neighbour of each point is, as a share of the distance of the next one.
+
+    A point much nearer to one of the others than to all the rest was probably made from it, whereas points
+    that are nearer to all of them have no smaller ratios. Source: Lowe 2004, section 7.1.
+
+    Args:
+        points: (M, c), of unit length.
+        others: (N, c), likewise.
+        own: As for :func:`nearest`.
+
+    Returns:
+        (M,) in [0, 1], 0 for a copy, NaN if there is no next one; and the rows of the nearest neighbours of
+        each point, of which equal ones count as one.
+    """
+    distances, rows = nearest(points, others, MOST_EQUAL + 1, own)
+    first = distances.min(axis=1, initial=np.inf)
+    same = distances <= first[:, None] + EQUAL
+    following = np.where(same, np.inf, distances).min(axis=1, initial=np.inf)
+    with np.errstate(invalid="ignore"):
+        ratios = first / np.where(np.isinf(following), np.nan, following)
+    found = [row[of] for row, of in zip(rows, same, strict=True)]
+    return np.where(first <= EQUAL, 0.0, ratios), found
 
 
 def _smallest(block: NDArray[np.float64], count: int) -> tuple[NDArray[np.float64], NDArray[np.intp]]:

@@ -17,6 +17,7 @@ from textgamut.language import ENGLISH
 from textgamut.metrics.copying import LENGTH, plain_ngrams
 from textgamut.metrics.distance import kernels_of, mean_cosine
 from textgamut.metrics.divergence import cluster_labels
+from textgamut.metrics.neighbours import distance_ratios
 from textgamut.metrics.statistic import Key, Masks, Statistic, Values
 
 TEXTS_PER_TOPIC, MOST_TOPICS = 20, 20
@@ -55,6 +56,9 @@ def prepare_two_sets(features: ArrayLike, texts: Sequence[str] | None, language:
       Topics are clusters of all texts of both sets by k-means.
     - ``copied_across``: the mean number of texts of the other set that share an 8-gram of words with a text,
       less that of texts of its own set.
+    - ``nearest_across``: the share of texts whose nearest neighbour is of the other set, less the share of
+      those whose nearest one is of their own (Schilling 1986), each with the weight 1 - NNDR: paraphrases,
+      which are much nearer to each other than to all other texts, weigh most.
 
     Args:
         features: (P, d) features of the pooled texts.
@@ -63,7 +67,9 @@ def prepare_two_sets(features: ArrayLike, texts: Sequence[str] | None, language:
     """
     pooled = np.concatenate(list(unit_blocks(checked_set(features))))
     kernel, topics = _kernel(pooled), _topics(pooled)
-    shared = None if texts is None else _shared(texts, language)
+    pairs = {"nearest_across": _near(pooled)}
+    if texts is not None:
+        pairs["copied_across"] = _shared(texts, language)
 
     def evaluate(masks: Masks) -> Values:
         chosen = masks.astype(np.float64)
@@ -73,9 +79,9 @@ def prepare_two_sets(features: ArrayLike, texts: Sequence[str] | None, language:
             "set_distance": np.einsum("ij,ij->i", weights @ kernel, weights),
             "topic_distance": np.abs(weights @ topics).sum(axis=1) / 2,
         }
-        if shared is not None:
-            signs = 2 * chosen - 1
-            found["copied_across"] = -np.einsum("ij,ij->i", (shared @ signs.T).T, signs) / masks.shape[1]
+        signs = 2 * chosen - 1
+        for name, of in pairs.items():
+            found[name] = -np.einsum("ij,ij->i", (of @ signs.T).T, signs) / masks.shape[1]
         return {name: np.stack([np.zeros(len(of)), of]) for name, of in found.items()}
 
     return Statistic(evaluate)
@@ -100,6 +106,17 @@ def _topics(pooled: NDArray[np.float64]) -> NDArray[np.float64]:
     members = np.zeros((len(pooled), count))
     members[order, found] = 1
     return members
+
+
+def _near(pooled: NDArray[np.float64]) -> Any:
+    """Return the nearest neighbour of each text, with its weight: a sparse matrix (P, P)."""
+    from scipy.sparse import csr_array
+
+    ratios, rows = distance_ratios(pooled, pooled, own=True)
+    counts = np.array([len(of) for of in rows])
+    weights = np.repeat(np.nan_to_num(1 - ratios) / np.maximum(counts, 1), counts)
+    places = np.repeat(np.arange(len(pooled)), counts), np.concatenate(rows)
+    return csr_array((weights, places), shape=(len(pooled), len(pooled)))
 
 
 def _shared(texts: Sequence[str], language: str) -> Any:

@@ -3,48 +3,42 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from textgamut import validation
-from textgamut.catalogue import FAMILIES, METRICS
-from textgamut.catalogue.family import FEATURES, LANGUAGE, PROMPT_IDS, TEXT_SCORES, TEXTS
+from textgamut.catalogue import FAMILIES
 from textgamut.catalogue.gate import (
     COPYING,
     FAILURES,
     FAMILIES_OF_GATE,
     GATE_METRICS,
     GUARDS,
-    OF_TEXTS,
-    OF_TWO_SETS,
     WATCHED,
     family_of,
+    unguardable,
 )
 from textgamut.errors import ConfigError, DataError, nearest
-from textgamut.inference.gates import Measured, checks, untested
-from textgamut.inference.set_differences import Run, set_differences
+from textgamut.inference.gates import checks
 from textgamut.language import AUTO, language_of
-from textgamut.metrics import copying
-from textgamut.metrics.rows import ALL, USED_REFERENCES, Columns, group_name
+from textgamut.metrics.rows import group_name
 from textgamut.progress import FOR_DEVELOPERS, step
 from textgamut.scoring.baseline_file import check_facts, facts
-from textgamut.scoring.check import check_texts
-from textgamut.scoring.compute import compute, embed_sets
-from textgamut.scoring.gate_files import Given, Layout, read_corpus, read_sides
+from textgamut.scoring.compute import embed_sets
+from textgamut.scoring.gate_copies import corpus_of
+from textgamut.scoring.gate_files import Given, Layout, read_sides
+from textgamut.scoring.gate_measures import measure, text_columns
 from textgamut.scoring.gate_results import GateResult
-from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, REFERENCE, ComparedSides, GateSettings, Side
+from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, REFERENCE, TRAINING, GateSettings, Side
 from textgamut.scoring.options import Options, with_options
 from textgamut.scoring.resolve import Resolved, check_options, resolve
 
 if TYPE_CHECKING:
-    from textgamut.features.embed import Features
-    from textgamut.metrics.statistic import Key
-    from textgamut.scoring.results import ScoreResult
+    pass
 
 SPLIT_SEED = 0
 """Seed of the half of the baseline that is the reference if there are no human texts."""
@@ -52,8 +46,6 @@ SWAPPED = 0.5
 """Share of the candidate's texts that are references above which the files must have been swapped."""
 LONGER = 10
 """Ratio of the numbers of texts above which two files can hardly belong together."""
-CUT_SHORT = ("length", "max_tokens", "max_output_tokens", "model_length", "incomplete")
-"""Reasons of an end, as servers and harnesses name them, that leave a text unfinished."""
 
 
 @with_options("metrics", "bootstrap")
@@ -67,7 +59,7 @@ def gate(
     fail_on: Iterable[str] = (),
     looks: int = 1,
     group: str | None = None,
-    training: Path | Iterable[str] = (),
+    training: Given | None = None,
     layout: Layout | None = None,
     **options: Any,
 ) -> GateResult:
@@ -89,7 +81,7 @@ def gate(
         fail_on: Names of failures, such as ``drift``, whose metrics without a worse end also fail the gate.
         looks: Number of gates over which alpha is spent: each fails at level alpha / looks.
         group: A group column of all sides. Each of its groups has a gate of its own besides that of all.
-        training: Texts that must not be copied, besides the references, or the path of a file.
+        training: Texts that must not be copied, besides the references, likewise. All are embedded.
         layout: Where files have the texts, their prompts and more. Defaults to tables with a column ``text``.
         options: As listed there.
 
@@ -110,8 +102,7 @@ def gate(
     from textgamut.report.bars import bars, in_notebook
 
     given: dict[str, Given] = {BASELINE: baseline, CANDIDATE: candidate}
-    if reference is not None:
-        given[REFERENCE] = reference
+    given |= {name: of for name, of in ((REFERENCE, reference), (TRAINING, training)) if of is not None}
     settings = check_settings({} if margins is None else margins, alpha, fail_on, looks)
     if group is not None and not isinstance(group, str):
         raise DataError(f"group: expected the name of a column, found {validation.described(group)}")
@@ -123,9 +114,8 @@ def gate(
         for category in FOR_DEVELOPERS:
             warnings.simplefilter("ignore", category)
         sides, recorded = read_sides(given, layout)
-        corpus = read_corpus(training, layout)
         checked, resolved, _ = check_gate(sides, settings, Options(**options), recorded, str(baseline))
-        found = run_gate(sides, settings, checked, resolved, group, corpus)
+        found = run_gate(sides, settings, checked, resolved, group)
     messages = list(dict.fromkeys(str(of.message) for of in caught))
     for warning in caught:
         warnings.warn(warning.message, warning.category, stacklevel=2)
@@ -144,16 +134,10 @@ def check_settings(
     for name, margin in validation.mapping("margins", margins, "metric -> margin").items():
         if name not in GATE_METRICS:
             raise ConfigError(f"margins: no metric {name!r}; {nearest(str(name), list(GATE_METRICS))}")
-        if GATE_METRICS[name].better is None:
-            raise ConfigError(
-                f"margins: {name!r} has no worse end: whether it differs fails the gate with --fail-on "
-                f"{' or '.join(of.name for of in FAILURES if name in of.metrics) or 'a name of a failure'}"
-            )
+        if reason := unguardable(name):
+            raise ConfigError(f"margins: {name!r} {reason}")
         if validation.number(f"margins: {name}", margin) < 0:
             raise DataError(f"margins: {name} = {margin:g}: must be 0 or more")
-        family = family_of(name)
-        if family is None or PROMPT_IDS in family.reads or not family.in_score:
-            raise ConfigError(f"margins: {name!r} cannot be computed from two files of texts")
     names = validation.texts("fail_on", fail_on)
     for name in names:
         if name not in {of.name for of in FAILURES}:
@@ -227,17 +211,16 @@ def run_gate(
     options: Options,
     resolved: Resolved,
     group: str | None,
-    training: Sequence[str],
 ) -> GateResult:
     """Embed the texts and test all metrics, of all texts and of each group.
 
     Args:
-        sides: ``baseline``, ``candidate`` and, if there are human texts, ``reference``.
+        sides: ``baseline``, ``candidate`` and, if there are human texts, ``reference``, and, if there are
+            texts that must not be copied, ``training``.
         settings: What is guarded.
         options: The options, checked.
         resolved: What they name.
         group: The group column; None for no groups.
-        training: Texts that must not be copied.
 
     Raises:
         DataError: If there are too few texts, or sides seem to be swapped.
@@ -245,15 +228,15 @@ def run_gate(
     _check_sides(sides, options.k)
     sides = embedded(sides, resolved)
     human = sides.get(REFERENCE)
-    corpus = [*(human.texts if human and human.known else ()), *training]
-    whole = dict(sides)
+    corpus = corpus_of({name: sides[name] for name in (REFERENCE, TRAINING) if name in sides})
+    whole = {name: side for name, side in sides.items() if name != TRAINING}
     if human is None:
         order = np.random.default_rng(SPLIT_SEED).permutation(len(sides[BASELINE].texts)).tolist()
         for name, rows in zip((REFERENCE, BASELINE), np.array_split(order, 2), strict=True):
             whole[name] = sides[BASELINE].take(sorted(rows.tolist()))
     groups = dict(_groups(whole, group))
     level = settings.level / (1 + len(groups))
-    tested, values = _tested(whole, settings, level, options, resolved, corpus)
+    tested, values = measure(whole, settings, level, options, resolved, corpus)
     tests, skipped = list(values), []
     for name, of_group in groups.items():
         if min(len(side.texts) for side in of_group.values()) <= 4 * options.k:
@@ -261,14 +244,14 @@ def run_gate(
             continue
         with warnings.catch_warnings(), step(name):
             warnings.simplefilter("ignore")  # all texts have warned
-            _, in_group = _tested(of_group, settings, level, options, resolved, corpus)
+            _, in_group = measure(of_group, settings, level, options, resolved, corpus)
         tests += [test._replace(of=test.of._replace(group=name)) for test in in_group]
     if skipped:
         warnings.warn(
             f"no gate for {', '.join(skipped)}: it needs more than {4 * options.k} texts", stacklevel=2
         )
     found = checks(tests, settings.margins, settings.alpha, settings.failing, settings.looks)
-    return GateResult(tuple(found), settings, replace(tested, humans=human is not None))
+    return GateResult(tuple(found), settings, replace(tested, humans=human is not None, corpus=corpus))
 
 
 def embedded(sides: Mapping[str, Side], resolved: Resolved) -> dict[str, Side]:
@@ -281,7 +264,7 @@ def embedded(sides: Mapping[str, Side], resolved: Resolved) -> dict[str, Side]:
 
 
 def recordable(sides: Mapping[str, Side], options: Options, digests: bool) -> dict[str, Side]:
-    """Return the baseline with the metrics of its texts, and the references, to be recorded.
+    """Return the baseline with the metrics of its texts, the references and the training texts.
 
     Args:
         sides: Sides with features.
@@ -292,14 +275,14 @@ def recordable(sides: Mapping[str, Side], options: Options, digests: bool) -> di
     kept = {
         BASELINE: replace(baseline, columns=text_columns(baseline.texts, options.language, options.refusals))
     }
-    kept |= {name: side for name, side in sides.items() if name == REFERENCE}
+    kept |= {name: side for name, side in sides.items() if name in (REFERENCE, TRAINING)}
     return {name: side.digested() for name, side in kept.items()} if digests else kept
 
 
 def _check_sides(sides: Mapping[str, Side], k: int) -> None:
     """Check that there are enough texts, and that the sides are what they are said to be."""
     for name, side in sides.items():
-        least = 4 * k * (2 if name == BASELINE and REFERENCE not in sides else 1)
+        least = 0 if name == TRAINING else 4 * k * (2 if name == BASELINE and REFERENCE not in sides else 1)
         if len(side.texts) <= least:
             raise DataError(f"{name}: a gate needs more than {least} texts, found {len(side.texts)}")
     if CANDIDATE not in sides:  # the baseline is only recorded
@@ -340,122 +323,3 @@ def _groups(sides: Mapping[str, Side], column: str | None) -> Iterator[tuple[str
                 for name, side in sides.items()
             },
         )
-
-
-def _tested(
-    sides: Mapping[str, Side],
-    settings: GateSettings,
-    level: float,
-    options: Options,
-    resolved: Resolved,
-    corpus: Sequence[str],
-) -> tuple[ComparedSides, list[Measured]]:
-    """Return the texts with their scores, and the tests of all metrics."""
-    both = {name: sides[name] for name in (BASELINE, CANDIDATE)}
-    reference, known = sides[REFERENCE], all(side.known for side in sides.values())
-    shown = dict(both) if known else {name: side.digested() for name, side in both.items()}
-    prompts, clusters = (
-        {name: getattr(side, what) for name, side in shown.items()}
-        if all(getattr(side, what) is not None for side in shown.values())
-        else None
-        for what in ("prompts", "clusters")
-    )
-    with warnings.catch_warnings():
-        if not known:
-            warnings.simplefilter("ignore")  # of texts that are not known
-        texts = check_texts(
-            reference.texts, {name: of.texts for name, of in shown.items()}, options, None, prompts, clusters
-        )
-    m, n = len(texts.generated[BASELINE]), texts.compared
-    features = {name: _first(of, m) for name, of in both.items()} | {USED_REFERENCES: _first(reference, n)}
-    comparison = compute(replace(texts, held_out=[]), options, resolved, features)
-    material = comparison.material
-    columns = {name: _columns(side, comparison.results[name], known, corpus) for name, side in both.items()}
-    wanted = {*settings.margins, *WATCHED}
-    values = {name: result.values for name, result in comparison.results.items()}
-    apart: dict[Key, float] = {
-        name: values[BASELINE][name] - values[CANDIDATE].get(name, np.nan) for name in values[BASELINE]
-    }
-    found = [
-        of
-        for family in (FAMILIES[name] for name in options.metrics if FAMILIES[name].tested)
-        for of in material.set_differences(family, BASELINE, CANDIDATE, apart, level)
-    ]
-    found += _of_texts_and_sets(material, columns, wanted, known, level)
-    means = {name: {of: float(np.nanmean(v)) for of, v in own.items()} for name, own in columns.items()}
-    by_metric = {of.metric: of for of in found if of.group == ALL}
-    if not corpus:
-        wanted.discard("copied_words")
-    tests = []
-    for name in (of for of in GATE_METRICS if of in wanted and GATE_METRICS[of].defined_in(texts.language)):
-        one, other = (means[of].get(name, values[of].get(name, np.nan)) for of in both)
-        if name in by_metric or (name in settings.margins and (known or name in columns[BASELINE])):
-            tests.append(Measured(by_metric.get(name, untested(name, m)), one, other))
-    return ComparedSides(comparison, columns, sides), tests
-
-
-def _first(side: Side, count: int) -> Features:
-    assert side.features is not None
-    return side.features._replace(vectors=side.features.vectors[:count])
-
-
-def _columns(side: Side, result: ScoreResult, scored: bool, corpus: Sequence[str]) -> Columns:
-    """Return the metrics of single texts of a side.
-
-    Args:
-        side: The side.
-        result: Its scores.
-        scored: Whether these are of texts, not of digests.
-        corpus: Texts that may be copied.
-    """
-    material, frame = result.material, result.generated.texts
-    texts, language = side.texts[: len(result.generated_texts)], material.texts.language
-    if not side.known:
-        found = {name: of[: len(texts)] for name, of in side.columns.items()}
-    elif scored:
-        found = {name: frame[name].to_numpy(dtype=np.float64) for name in METRICS if name in frame}
-    else:
-        found = text_columns(texts, language, material.options.refusals)
-    if corpus and side.known:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of short texts, which are left out
-            found |= copying.score(texts, corpus, language).columns or {}
-    if side.finishes is not None:
-        found["unfinished_texts"] = np.array([of in CUT_SHORT for of in side.finishes[: len(texts)]], float)
-    return {name: of for name, of in found.items() if np.isfinite(of).any()}
-
-
-def text_columns(texts: Sequence[str], language: str, refusals: Sequence[str] = ()) -> Columns:
-    """Return the metrics of single texts that a gate tests: metric -> a value for each text."""
-    found: Columns = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of texts without a value
-        for name in FAMILIES_OF_GATE:
-            if not FAMILIES[name].of_features:
-                values = {"texts": texts, "language": language, "refusals": refusals, "tokenizer": None}
-                found |= FAMILIES[name].score(values).columns or {}
-    return found
-
-
-def _of_texts_and_sets(
-    material: Any, columns: Mapping[str, Columns], wanted: Collection[str], known: bool, level: float
-) -> list[Any]:
-    """Test the means of metrics of single texts, and what tells both sets apart."""
-    common = {LANGUAGE: material.texts.language}
-    names = [of for of in columns[BASELINE] if of in columns[CANDIDATE] and of in wanted]
-    own: dict[str, list[dict[str, Any]]] = {OF_TEXTS.name: [], OF_TWO_SETS.name: []}
-    for side in (BASELINE, CANDIDATE):
-        texts = material.texts.of(side)
-        own[OF_TEXTS.name].append({TEXTS: texts, TEXT_SCORES: {of: columns[side][of] for of in names}})
-        vectors = material.features[side].vectors
-        own[OF_TWO_SETS.name].append({FEATURES: vectors} | ({TEXTS: texts} if known else {}))
-    prompts, clusters = (
-        None if of is None else (of[BASELINE], of[CANDIDATE])
-        for of in (material.texts.prompts, material.texts.clusters)
-    )
-    found = []
-    for family in (OF_TEXTS, OF_TWO_SETS):
-        first, second = own[family.name]
-        run = Run((first, second), {TEXTS: None, **common}, prompts, clusters=clusters)
-        found += set_differences(family, [run], (BASELINE, CANDIDATE), {}, level=level)
-    return found

@@ -11,7 +11,7 @@ from textgamut import validation
 from textgamut.config.entries.sources import TextsFormat
 from textgamut.errors import ConfigError, DataError
 from textgamut.scoring.baseline_file import SUFFIX, read_baseline
-from textgamut.scoring.gate_sides import BASELINE, REFERENCE, Side
+from textgamut.scoring.gate_sides import BASELINE, REFERENCE, TRAINING, Side
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +42,8 @@ def read_sides(given: Mapping[str, Given], layout: Layout) -> tuple[dict[str, Si
     """Read the sides of a gate.
 
     Args:
-        given: ``baseline``, ``candidate`` and ``reference``, of which the baseline may be a recorded one.
+        given: ``baseline``, ``candidate``, ``reference`` and ``training``, of which the baseline may be a
+            recorded one.
         layout: Where files have the texts.
 
     Returns:
@@ -57,19 +58,13 @@ def read_sides(given: Mapping[str, Given], layout: Layout) -> tuple[dict[str, Si
         if isinstance(of, Path) and name == BASELINE and of.suffix == SUFFIX:
             sides, recorded = read_baseline(of)
         elif name in sides:
-            raise ConfigError(f"{name}: {given[BASELINE]} was recorded with its references: leave it out")
+            what = "references" if name == REFERENCE else "training texts"
+            raise ConfigError(f"{name}: {given[BASELINE]} was recorded with its {what}: leave it out")
         elif isinstance(of, Path):
-            sides[name] = _human(of, layout) if name == REFERENCE else _generated(of, layout)
+            sides[name] = _human(of, layout) if name in (REFERENCE, TRAINING) else _generated(of, layout)
         else:
             sides[name] = of if isinstance(of, Side) else Side(validation.texts(name, of))
     return sides, recorded
-
-
-def read_corpus(given: Path | Iterable[str], layout: Layout) -> list[str]:
-    """Return the texts that must not be copied, of a table or as they are given."""
-    if not isinstance(given, Path):
-        return validation.texts("training", given)
-    return list(_read(given, layout.text, [])[layout.text])
 
 
 def _human(path: Path, layout: Layout) -> Side:

@@ -7,15 +7,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from textgamut.features.embed import Features
     from textgamut.metrics.rows import Columns
     from textgamut.scoring.results import Comparison
 
-BASELINE, CANDIDATE, REFERENCE = "baseline", "candidate", "reference"
+BASELINE, CANDIDATE, REFERENCE, TRAINING = "baseline", "candidate", "reference", "training"
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,18 @@ class Side:
 
 
 @dataclass(frozen=True)
+class Corpus:
+    """Texts that may be copied, each once."""
+
+    texts: Sequence[str] = ()
+    """Those that are known; of the others, there are features only."""
+    vectors: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+    """Features of unit length."""
+    named: Sequence[tuple[str, int]] = ()
+    """Side and row of each."""
+
+
+@dataclass(frozen=True)
 class ComparedSides:
     """The texts of a gate with their scores."""
 
@@ -72,6 +85,8 @@ class ComparedSides:
     """Side -> metrics of its single texts."""
     sides: Mapping[str, Side]
     """``baseline``, ``candidate`` and ``reference``."""
+    corpus: Corpus = field(default_factory=Corpus)
+    """Texts that may be copied."""
     humans: bool = True
     """Whether the references are human texts, not a half of the baseline."""
 

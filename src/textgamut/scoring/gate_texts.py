@@ -14,7 +14,8 @@ from textgamut.catalogue.gate import GATE_METRICS, Failure
 from textgamut.features.reduce import unit_blocks
 from textgamut.inference.gates import Check, ShownText
 from textgamut.metrics.copying import LENGTH, plain_ngrams
-from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, REFERENCE
+from textgamut.metrics.neighbours import distance_ratios
+from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, REFERENCE, TRAINING
 
 if TYPE_CHECKING:
     from textgamut.scoring.gate_sides import ComparedSides
@@ -60,6 +61,16 @@ def _repeated(_: Check, tested: ComparedSides) -> Iterator[ShownText]:
     for text, count in Counter(filter(None, texts)).most_common():
         if count > 1:
             yield _candidate(tested, first[text], f"occurs {count} times")
+
+
+def _same_answers(_: Check, tested: ComparedSides) -> Iterator[ShownText]:
+    texts = [" ".join(text.split()) for text in _texts(tested, CANDIDATE)]
+    answers = [*zip((tested.comparison.material.texts.prompts or {})[CANDIDATE], texts, strict=False)]
+    first = {answer: row for row, answer in reversed(list(enumerate(answers))) if all(answer)}
+    counts = Counter(answer for answer in answers if all(answer))
+    for answer, count in counts.most_common():
+        if count > 1:
+            yield _candidate(tested, first[answer], f"one of {count} equal answers to its prompt")
 
 
 def _lost(_: Check, tested: ComparedSides) -> Iterator[ShownText]:
@@ -112,6 +123,28 @@ def _copied_across(_: Check, tested: ComparedSides) -> Iterator[ShownText]:
         yield _candidate(tested, row, f"shares {count} 8-grams with text {other + 1} of the baseline")
 
 
+def _near(_: Check, tested: ComparedSides) -> Iterator[ShownText]:
+    """Yield the candidate's texts that are much nearer to a text that may be copied than to the next one."""
+    ratios, nearest = distance_ratios(_unit(tested, CANDIDATE), tested.corpus.vectors)
+    for row in np.argsort(ratios, kind="stable").tolist():
+        if np.isfinite(ratios[row]):
+            side, other = tested.corpus.named[nearest[row][0]]
+            yield _candidate(tested, row, f"NNDR {ratios[row]:.2f}: near {IN_CORPUS[side]} {other + 1}")
+
+
+def _near_across(_: Check, tested: ComparedSides) -> Iterator[ShownText]:
+    """Yield the candidate's texts that are much nearer to a text of the baseline than to all others."""
+    vectors = _unit(tested, CANDIDATE), _unit(tested, BASELINE)
+    first = len(vectors[0])
+    pooled = np.concatenate(vectors)
+    ratios, nearest = distance_ratios(pooled, pooled, own=True)
+    for row in np.argsort(ratios[:first], kind="stable").tolist():
+        others = nearest[row][nearest[row] >= first]
+        if len(others) and np.isfinite(ratios[row]):
+            why = f"near text {others[0] - first + 1} of the baseline (NNDR {ratios[row]:.2f})"
+            yield _candidate(tested, row, why)
+
+
 def _texts(tested: ComparedSides, name: str) -> Sequence[str]:
     """Return the texts of a side; none if they are not known."""
     side = tested.sides[name]
@@ -126,12 +159,18 @@ def _unit(tested: ComparedSides, name: str) -> NDArray[np.float64]:
     return np.concatenate(list(unit_blocks(tested.comparison.material.features[name].vectors)))
 
 
+IN_CORPUS = {REFERENCE: "reference", TRAINING: "training text"}
+"""Side -> what one of its texts is called."""
+
 OF_METRIC: dict[str, Callable[[Check, ComparedSides], Iterator[ShownText]]] = {
     "f_8": _lost,
     "recall": _lost,
     "vendi_ratio": _alike,
     "self_bleu": _alike,
     "distinct_texts": _repeated,
+    "distinct_answers": _same_answers,
+    "nndr": _near,
+    "nearest_across": _near_across,
     "copied_across": _copied_across,
     "set_distance": _typical,
     "topic_distance": _typical,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textgamut.metrics.defects import distinct_texts, refuses, score, unfinished
-from textgamut.metrics.defects_resamples import prepare_defects
+from textgamut.metrics.defects import distinct_answers, distinct_texts, refuses, score, unfinished
+from textgamut.metrics.defects_resamples import prepare_answers, prepare_defects
 
 
 @pytest.mark.parametrize(
@@ -79,3 +79,22 @@ def test_the_prepared_statistic_is_the_share_of_each_set(texts: list[str], data)
     for side, value in zip((mask[0], ~mask[0]), found, strict=True):
         chosen = [text for text, own in zip(texts, side, strict=True) if own]
         assert value == pytest.approx(distinct_texts(chosen), nan_ok=True)
+
+
+def test_answers_are_compared_with_those_of_their_prompt() -> None:
+    prompts = ["a", "a", "a", "b", "b", "b", None]
+    assert distinct_answers(["1", "2", "3", "1", "2", "3", "1"], prompts) == 1
+    assert distinct_answers(["1", "1", " 1 ", "2", "2", "", "1"], prompts) == pytest.approx(2 / 5)
+    assert np.isnan(distinct_answers([" "], ["a"]))
+
+
+def test_answers_of_resamples_are_those_of_their_texts() -> None:
+    rng = np.random.default_rng(0)
+    texts = [str(of) for of in rng.integers(4, size=60)]
+    prompts = [f"p{of}" for of in rng.integers(12, size=60)]
+    masks = np.array([rng.permutation(60) < 30 for _ in range(5)])
+    found = prepare_answers(texts, prompts).evaluate(masks)["distinct_answers"]
+    for number, mask in enumerate(masks):
+        for side, of in zip((mask, ~mask), found[:, number], strict=True):
+            rows = np.flatnonzero(side)
+            assert of == distinct_answers([texts[row] for row in rows], [prompts[row] for row in rows])

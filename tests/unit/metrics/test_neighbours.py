@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from textgamut.errors import TextgamutError
 from textgamut.metrics import neighbours as module
-from textgamut.metrics.neighbours import NEIGHBOURS, nearest, neighbour_table
+from textgamut.metrics.neighbours import MOST_EQUAL, NEIGHBOURS, distance_ratios, nearest, neighbour_table
 from textgamut.metrics.support_scores import SupportScores, score
 
 
@@ -72,3 +72,34 @@ def test_k_may_exceed_the_neighbours_that_are_listed(scores: SupportScores) -> N
 def test_ids_of_other_texts_are_refused(scores: SupportScores) -> None:
     with pytest.raises(TextgamutError, match="49 ids of human texts, but 50 rows"):
         neighbour_table(scores, 4, ["h"] * 49, ["g"] * 50)
+
+
+def test_ratios_are_of_the_nearest_and_the_next_distance() -> None:
+    others = np.array([[1.0, 0], [0, 1], [-1, 0], [0, 1]])
+    points = np.array([[1.0, 0], [0, 1], [np.cos(0.1), np.sin(0.1)], [-np.sin(0.2), np.cos(0.2)]])
+    ratios, rows = distance_ratios(points, others)
+    third = 2 * np.sin(0.05) / (2 * np.sin((np.pi / 2 - 0.1) / 2))
+    fourth = 2 * np.sin(0.1) / (2 * np.sin((np.pi / 2 - 0.2) / 2))
+    assert ratios.tolist() == pytest.approx([0, 0, third, fourth])
+    assert [of.tolist() for of in rows] == [[0], [1, 3], [0], [1, 3]]  # of two equal ones, both
+
+
+def test_ratios_without_a_next_neighbour_are_missing_except_of_copies() -> None:
+    points = np.array([[1.0, 0], [0, 1]])
+    for others in (np.array([[1.0, 0]]), np.tile([1.0, 0], (MOST_EQUAL + 5, 1))):
+        ratios, _ = distance_ratios(points, others)
+        assert ratios[0] == 0
+        assert np.isnan(ratios[1])
+    assert np.isnan(distance_ratios(points[:1], points[:1], own=True)[0]).all()
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_ratios_are_shares_and_do_not_depend_on_the_order_of_the_others(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    points, others = (rng.normal(size=(size, 5)) for size in (6, 9))
+    order = rng.permutation(9)
+    ratios, rows = distance_ratios(points, others)
+    again, moved = distance_ratios(points, others[order])
+    assert ((ratios >= 0) & (ratios <= 1)).all()
+    np.testing.assert_array_equal(ratios, again)
+    assert [{*of} for of in rows] == [{*order[of]} for of in moved]

@@ -67,3 +67,38 @@ def test_topics_do_not_depend_on_the_order_of_the_texts() -> None:
     first = prepare_two_sets(features, None).evaluate(mask)["topic_distance"]
     second = prepare_two_sets(features[order], None).evaluate(mask[:, order])["topic_distance"]
     np.testing.assert_allclose(first, second, atol=1e-12)
+
+
+def test_the_nearest_text_of_the_other_set_counts_by_how_much_nearer_it_is() -> None:
+    rng = np.random.default_rng(3)
+    features, mask = rng.normal(size=(30, 6)), masks_of(rng, 30, 5)
+    found = prepare_two_sets(features, None).evaluate(mask)["nearest_across"]
+    units = features / np.linalg.norm(features, axis=1, keepdims=True)
+    expected = np.zeros(5)
+    for row, of in enumerate(units):
+        distances = np.linalg.norm(units - of, axis=1)
+        _, first, second = np.argsort(distances)[:3]
+        same = mask[:, row] == mask[:, first]
+        expected += np.where(same, -1, 1) * (1 - distances[first] / distances[second]) / 30
+    np.testing.assert_allclose(found[1], expected, atol=1e-12)
+    assert not found[0].any()
+
+
+def test_rewritten_texts_of_the_other_set_are_nearest_across() -> None:
+    rng = np.random.default_rng(4)
+    first, second = rng.normal(size=(2, 40, 20))
+    second[:8] = first[:8] + 0.1 * rng.normal(size=(8, 20))
+    statistic = prepare_two_sets(np.concatenate([first, second]), None)
+    sets = np.repeat([True, False], 40)
+    given = statistic.evaluate(sets[None])["nearest_across"][1, 0]
+    drawn = statistic.evaluate(masks_of(rng, 80, 1000))["nearest_across"][1]
+    assert (drawn >= given).mean() < 0.01
+    assert given == pytest.approx(0.2, abs=0.08)  # 16 of 80 texts, which weigh nearly 1
+
+
+def test_equal_texts_of_both_sets_do_not_count_for_one_of_them() -> None:
+    features = np.array([[1.0, 0, 0], [1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 1]])
+    statistic = prepare_two_sets(features, None)
+    masks = np.array([[True, True, False, True, False, False], [False, True, True, True, False, False]])
+    values = statistic.evaluate(masks)["nearest_across"][1]
+    assert values[0] == pytest.approx(values[1])

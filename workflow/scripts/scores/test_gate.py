@@ -39,7 +39,7 @@ def test_gate(
     embedder = Embedder.model_validate(settings["embedding"]["embedder"] | {"label": settings["embedder"]})
     with recorded_warnings() as messages:
         checked = check_gate_options(options, guarded, sides.values())
-        found = run_gate(sides, guarded, checked, Resolved(embedder), settings["group"], ())
+        found = run_gate(sides, guarded, checked, Resolved(embedder), settings["group"])
     result = replace(found, warnings=messages)
     names = {side: ", ".join(settings[side]) for side in (BASELINE, CANDIDATE)}
     names[BASELINE] += ", of an earlier run" if settings["earlier"] else ""
