@@ -35,7 +35,7 @@ from textgamut.files import atomic, to_csv
 from textgamut.metrics.distance import mean_cosine
 from textgamut.metrics.ngram import distinct_n, tokens_of
 from textgamut.scoring.gate import gate
-from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, REFERENCE, Side
+from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, Side
 
 EQUAL = "equal"
 SOURCES = {case: (TUNED[case == "temperature"], UNTUNED[case == "temperature"]) for case in CASES}

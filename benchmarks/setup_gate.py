@@ -95,8 +95,10 @@ class Texts:
 
 @cache
 def human(corpus: str, news: Path | None) -> tuple[dict[str, Texts], np.ndarray]:
-    """Return texts of two topics, ``as written``, ``cut`` to half of their words and ``rewritten``, and which
-    are of the first topic."""
+    """Return texts of two topics, and which are of the first one.
+
+    The texts are ``as written``, ``cut`` to half of their words, and ``rewritten``.
+    """
     if corpus == "ag-news":
         assert news is not None
         texts, topics = read_news(news)
