@@ -227,7 +227,7 @@ def test_all_functions_are_called_with_all_parameters(checkpoint: Path) -> None:
 NONE = {
     "n",
     "device", "limits", "clusters", "k", "sample", "groups", "prompts", "pooling", "tokenizer", "scorer",
-    "registries", "reference", "margins", "group", "layout",
+    "registries", "reference", "training", "margins", "group", "layout",
 }  # fmt: skip
 """Parameters that may be None in some function."""
 
