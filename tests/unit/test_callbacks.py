@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -294,6 +297,26 @@ def test_only_the_main_process_generates(watched: Any, monkeypatch: pytest.Monke
     assert not trained.state.log_history
 
 
+@pytest.mark.slow
+def test_the_values_of_two_processes_are_those_of_one(watched: Any, embedder: Path, tmp_path: Path) -> None:
+    """With DistributedDataParallel, each process has half of a batch."""
+    trained = watched(trainer(tmp_path / "one", model=tiny.model("llama")))
+    trained.train()
+    command = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", __file__]
+    path = os.pathsep.join([str(Path(tiny.__file__).parent), *sys.path])
+    environment = os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+    subprocess.run(
+        [sys.executable, *command, str(embedder), str(tmp_path / "two")], env=environment, check=True
+    )
+    own = json.loads((tmp_path / "two/history.json").read_text())
+    assert [row["step"] for row in own if "gamut/worse" in row] == [2, 4]
+    for name in ("gamut/recall", "gamut/vendi_ratio", "gamut/self_bleu"):
+        expected = history(trained, name)
+        found = {row["step"]: row[name] for row in own if name in row}
+        assert found[0] == expected[0]
+        assert found == pytest.approx(expected, abs=0.1)
+
+
 def test_divided_weights_are_not_supported(watched: Any, logged: Any) -> None:
     trained = watched()
     trained.is_fsdp_enabled = True
@@ -350,3 +373,19 @@ def test_what_is_as_good_as_human_texts_passes(candidate: float, outcome: str) -
     numbers = (1.5, candidate, 1.5 - candidate, 0.9, 0.1, 0.0, 0.0)
     check = Check("vendi_ratio", "all", *numbers, "fail", True, None, 64)
     assert _against_humans(check, {"vendi_ratio": 1.0}).outcome == outcome
+
+
+def train_in_parallel(embedder: Path, folder: Path) -> None:
+    """Train in one of two processes; the main one writes the log."""
+    arguments = {"per_device_train_batch_size": 2, "ddp_backend": "gloo"}
+    trained = trainer(folder, model=tiny.model("llama"), **arguments)
+    assert trained.args.world_size == 2
+    own = {"every": 2, "max_new_tokens": 12, "embedder": embedder, "pooling": "mean", "max_tokens": 64}
+    trained.add_callback(GamutCallback(trained, PROMPTS, REFERENCES, **own))
+    trained.train()
+    if trained.is_world_process_zero():
+        (folder / "history.json").write_text(json.dumps(trained.state.log_history))
+
+
+if __name__ == "__main__":
+    train_in_parallel(*map(Path, sys.argv[1:]))
