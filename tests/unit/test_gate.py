@@ -139,8 +139,8 @@ def test_rewritten_texts_are_copies_though_they_share_no_long_ngrams(gate) -> No
     [copying] = [of for of in found.failures if of.name == "copying"]
     assert copying.fails
     assert {of.row for of in copying.texts[:12]} == {*range(1, 13)}
-    assert {of.why.split(": ")[1] for of in copying.texts[:12]} == {
-        f"near training text {row}" for row in range(1, 13)
+    assert {tuple(of.why.split(": ")[1:]) for of in copying.texts[:12]} == {
+        (f"near training text {row}", text) for row, text in enumerate(corpus.texts[:12], start=1)
     }
     assert "copying" not in {
         of.name for of in gate(sides[0], embedded(SAME, new), sides[2], training=corpus).failures

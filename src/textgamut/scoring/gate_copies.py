@@ -27,17 +27,17 @@ def corpus_of(sides: Mapping[str, Side]) -> Corpus:
     Args:
         sides: Name -> texts.
     """
-    texts: list[str] = []
     first: dict[str, tuple[str, int]] = {}
     for name, side in sides.items():
-        texts += side.texts if side.known else ()
         for row, key in enumerate(side.digested().texts):
             first.setdefault(key, (name, row))
     first.pop("", None)  # that of empty texts
     if not first:
-        return Corpus(texts)
+        return Corpus()
+    named = [*first.values()]
     units = {name: unit_features(side) for name, side in sides.items()}
-    return Corpus(texts, np.stack([units[name][row] for name, row in first.values()]), [*first.values()])
+    texts = [sides[name].texts[row] if sides[name].known else "" for name, row in named]
+    return Corpus(texts, np.stack([units[name][row] for name, row in named]), named)
 
 
 def copying_columns(side: Side, corpus: Corpus, language: str) -> Columns:
@@ -49,10 +49,11 @@ def copying_columns(side: Side, corpus: Corpus, language: str) -> Columns:
         language: Language of the texts.
     """
     found: Columns = {}
-    if corpus.texts and side.known:
+    known = [text for text in corpus.texts if text]
+    if known and side.known:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of short texts, which are left out
-            found |= copying.score(side.texts, corpus.texts, language).columns or {}
+            found |= copying.score(side.texts, known, language).columns or {}
     if len(corpus.vectors):
         found["nndr"] = distance_ratios(unit_features(side), corpus.vectors)[0]
     return found

@@ -69,7 +69,7 @@ class Corpus:
     """Texts that may be copied, each once."""
 
     texts: Sequence[str] = ()
-    """Those that are known; of the others, there are features only."""
+    """Empty ones stand for those that are not known."""
     vectors: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
     """Features of unit length."""
     named: Sequence[tuple[str, int]] = ()

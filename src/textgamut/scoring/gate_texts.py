@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -128,21 +129,28 @@ def _near(_: Check, tested: ComparedSides) -> Iterator[ShownText]:
     ratios, nearest = distance_ratios(_unit(tested, CANDIDATE), tested.corpus.vectors)
     for row in np.argsort(ratios, kind="stable").tolist():
         if np.isfinite(ratios[row]):
-            side, other = tested.corpus.named[nearest[row][0]]
-            yield _candidate(tested, row, f"NNDR {ratios[row]:.2f}: near {IN_CORPUS[side]} {other + 1}")
+            number = nearest[row][0]
+            side, other = tested.corpus.named[number]
+            why = f"NNDR {ratios[row]:.2f}: near {IN_CORPUS[side]} {other + 1}"
+            yield _candidate(tested, row, why + _quoted(tested.corpus.texts[number]))
 
 
 def _near_across(_: Check, tested: ComparedSides) -> Iterator[ShownText]:
     """Yield the candidate's texts that are much nearer to a text of the baseline than to all others."""
-    vectors = _unit(tested, CANDIDATE), _unit(tested, BASELINE)
+    vectors, known = (_unit(tested, CANDIDATE), _unit(tested, BASELINE)), _texts(tested, BASELINE)
     first = len(vectors[0])
     pooled = np.concatenate(vectors)
     ratios, nearest = distance_ratios(pooled, pooled, own=True)
     for row in np.argsort(ratios[:first], kind="stable").tolist():
-        others = nearest[row][nearest[row] >= first]
+        others = nearest[row][nearest[row] >= first] - first
         if len(others) and np.isfinite(ratios[row]):
-            why = f"near text {others[0] - first + 1} of the baseline (NNDR {ratios[row]:.2f})"
-            yield _candidate(tested, row, why)
+            why = f"NNDR {ratios[row]:.2f}: near text {others[0] + 1} of the baseline"
+            yield _candidate(tested, row, why + (_quoted(known[others[0]]) if known else ""))
+
+
+def _quoted(text: str) -> str:
+    """Return the beginning of a text after a colon; nothing of one that is not known."""
+    return f": {shorten(text, QUOTED, placeholder=' …')}" if text else ""
 
 
 def _texts(tested: ComparedSides, name: str) -> Sequence[str]:
@@ -158,6 +166,9 @@ def _candidate(tested: ComparedSides, row: int, why: str) -> ShownText:
 def _unit(tested: ComparedSides, name: str) -> NDArray[np.float64]:
     return np.concatenate(list(unit_blocks(tested.comparison.material.features[name].vectors)))
 
+
+QUOTED = 160
+"""Number of characters of a text that another one is near to."""
 
 IN_CORPUS = {REFERENCE: "reference", TRAINING: "training text"}
 """Side -> what one of its texts is called."""
