@@ -156,7 +156,7 @@ GUARDS = (
 )
 """What a gate guards unless told otherwise: ``copied_words`` and ``nndr`` if there are texts that may be
 copied, and ``distinct_answers`` if prompts have several texts."""
-NEED_TEXTS = ("copied_words", "nndr", "distinct_answers")
+OPTIONAL = ("copied_words", "nndr", "distinct_answers")
 """Metrics that are guarded only where there is something to compare with."""
 
 

@@ -81,7 +81,8 @@ def gate(
         fail_on: Names of failures, such as ``drift``, whose metrics without a worse end also fail the gate.
         looks: Number of gates over which alpha is spent: each fails at level alpha / looks.
         group: A group column of all sides. Each of its groups has a gate of its own besides that of all.
-        training: Texts that must not be copied, besides the references, likewise. All are embedded.
+        training: Texts that must not be copied, besides the references: a side or a path, as well. All are
+            embedded.
         layout: Where files have the texts, their prompts and more. Defaults to tables with a column ``text``.
         options: As listed there.
 

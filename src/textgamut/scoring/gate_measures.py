@@ -16,10 +16,10 @@ from textgamut.catalogue.gate import (
     FAMILIES_OF_GATE,
     GATE_FAMILIES,
     GATE_METRICS,
-    NEED_TEXTS,
     OF_ANSWERS,
     OF_TEXTS,
     OF_TWO_SETS,
+    OPTIONAL,
     WATCHED,
 )
 from textgamut.inference.gates import Measured, untested
@@ -105,7 +105,7 @@ def measure(
         for name, asked in (texts.prompts or {}).items():
             means[name]["distinct_answers"] = distinct_answers(texts.generated[name], asked)
     by_metric = {of.metric: of for of in found if of.group == ALL}
-    wanted -= {name for name in NEED_TEXTS if not any(name in of for of in means.values())}
+    wanted -= {name for name in OPTIONAL if not any(name in of for of in means.values())}
     tests = []
     for name in (of for of in GATE_METRICS if of in wanted and GATE_METRICS[of].defined_in(texts.language)):
         one, other = (means[of].get(name, values[of].get(name, np.nan)) for of in both)
