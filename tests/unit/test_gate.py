@@ -126,7 +126,7 @@ def embedded(texts: list[str], vectors: np.ndarray) -> Side:
     return Side(texts, features=Features(vectors.astype(np.float32), 0, 0, 0.0))
 
 
-def test_rewritten_texts_are_copies_though_they_share_no_long_ngrams(gate) -> None:
+def test_rewritten_texts_are_copies_though_they_share_no_long_ngrams(gate, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     human, old, new, training = (rng.normal(size=(60, 30)) for _ in range(4))
     rewritten = new.copy()
@@ -139,9 +139,16 @@ def test_rewritten_texts_are_copies_though_they_share_no_long_ngrams(gate) -> No
     [copying] = [of for of in found.failures if of.name == "copying"]
     assert copying.fails
     assert {of.row for of in copying.texts[:12]} == {*range(1, 13)}
-    assert {tuple(of.why.split(": ")[1:]) for of in copying.texts[:12]} == {
+    assert {(of.why.split(": ")[1], of.near) for of in copying.texts[:12]} == {
         (f"near training text {row}", text) for row, text in enumerate(corpus.texts[:12], start=1)
     }
+    page = tmp_path / "page.html"
+    found.to_html(page)
+    shown = page.read_text()
+    assert all(
+        of in shown
+        for of in ("near training text 1:", corpus.texts[0], "distance to the nearest text that may")
+    )
     assert "copying" not in {
         of.name for of in gate(sides[0], embedded(SAME, new), sides[2], training=corpus).failures
     }

@@ -63,6 +63,8 @@ class ShownText:
     text: str
     why: str
     """What is unusual about it."""
+    near: str = ""
+    """The text that it may be copied from; empty if there is none, or if it is not known."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import pandas as pd
 from textgamut import __version__, files
 from textgamut.catalogue import ANSWERING, METRICS, instead_of
 from textgamut.catalogue.family import ARROWS, FAILS_NOTE
+from textgamut.catalogue.gate import GATE_METRICS
 from textgamut.inference.differences import CANNOT_TELL
 from textgamut.inference.verdicts import visible_difference
 from textgamut.metrics.rows import ALL, HUMANS
@@ -27,7 +28,7 @@ from textgamut.report.html import spread_text, value_text
 from textgamut.report.rendering import load_template
 from textgamut.text import counted
 
-REVISION = 4
+REVISION = 5
 """Increase when the same results produce a different page."""
 
 EXPLORER_SCRIPTS = (
@@ -82,9 +83,10 @@ class Column:
 
 def fails_text(name: str) -> str:
     """Say which sanity checks a metric fails, and what to read instead; an empty string if it fails none."""
-    fails, instead = METRICS[name].fails, instead_of(name)
+    fails = GATE_METRICS[name].fails
     if not fails:
         return ""
+    instead = instead_of(name)
     better = f". Read {instead.label} instead" if instead else ""
     return f". † It fails the checks: {', '.join(fails)}{better}"
 
@@ -162,7 +164,7 @@ def render_page(page: Page, folder: str | None = None) -> str:
         title=page.title,
         page=page,
         folder=folder,
-        metrics=[METRICS[name] for name in METRICS if name in set(page.metrics)],
+        metrics=[GATE_METRICS[name] for name in GATE_METRICS if name in set(page.metrics)],
         fails_text=fails_text,
         version=__version__,
         csp_hash=csp_hash,

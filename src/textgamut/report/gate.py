@@ -172,8 +172,7 @@ def gate_page(
         sections.append(Section("texts", "Texts that show it", (), shown, overview=False))
     if len(looks) > 1:
         sections.append(trend_section(looks))
-    metrics = [check.metric for check in checks if GATE_METRICS[check.metric].family]
-    return Page(title, sections, metrics=list(dict.fromkeys(metrics)))
+    return Page(title, sections, metrics=list(dict.fromkeys(check.metric for check in checks)))
 
 
 GUARDED_NOTE = (
@@ -206,7 +205,11 @@ def texts_table(failure: NamedFailure) -> Table:
     """Return the table of the texts that show a failure."""
     columns = [Column(name, numeric=False) for name in ("text", "why", "it says")]
     rows = [
-        [Entry(f"{of.side} {of.row}", of.row), Entry(of.why, of.why), Entry("", of.text, prose=of.text)]
+        [
+            Entry(f"{of.side} {of.row}", of.row),
+            Entry(f"{of.why}{':' if of.near else ''}", of.why, prose=of.near),
+            Entry("", of.text, prose=of.text),
+        ]
         for of in failure.texts
     ]
     note = f"The {counted(len(rows), 'text')} that show it best, in this order."

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from textwrap import shorten
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -132,7 +131,7 @@ def _near(_: Check, tested: ComparedSides) -> Iterator[ShownText]:
             number = nearest[row][0]
             side, other = tested.corpus.named[number]
             why = f"NNDR {ratios[row]:.2f}: near {IN_CORPUS[side]} {other + 1}"
-            yield _candidate(tested, row, why + _quoted(tested.corpus.texts[number]))
+            yield replace(_candidate(tested, row, why), near=tested.corpus.texts[number])
 
 
 def _near_across(_: Check, tested: ComparedSides) -> Iterator[ShownText]:
@@ -145,12 +144,7 @@ def _near_across(_: Check, tested: ComparedSides) -> Iterator[ShownText]:
         others = nearest[row][nearest[row] >= first] - first
         if len(others) and np.isfinite(ratios[row]):
             why = f"NNDR {ratios[row]:.2f}: near text {others[0] + 1} of the baseline"
-            yield _candidate(tested, row, why + (_quoted(known[others[0]]) if known else ""))
-
-
-def _quoted(text: str) -> str:
-    """Return the beginning of a text after a colon; nothing of one that is not known."""
-    return f": {shorten(text, QUOTED, placeholder=' …')}" if text else ""
+            yield replace(_candidate(tested, row, why), near=known[others[0]] if known else "")
 
 
 def _texts(tested: ComparedSides, name: str) -> Sequence[str]:
@@ -166,9 +160,6 @@ def _candidate(tested: ComparedSides, row: int, why: str) -> ShownText:
 def _unit(tested: ComparedSides, name: str) -> NDArray[np.float64]:
     return np.concatenate(list(unit_blocks(tested.comparison.material.features[name].vectors)))
 
-
-QUOTED = 160
-"""Number of characters of a text that another one is near to."""
 
 IN_CORPUS = {REFERENCE: "reference", TRAINING: "training text"}
 """Side -> what one of its texts is called."""
