@@ -38,6 +38,8 @@ def _gate(
     if undecided not in ("skip", "pass", "fail"):
         raise ValueError(f"undecided = {undecided!r}: must be skip, pass or fail")
     old, new, human = (Path(of) if isinstance(of, str) else of for of in (baseline, candidate, reference))
+    if isinstance(training := options.get("training"), str):
+        options["training"] = Path(training)
     assert old is not None
     assert new is not None
     found = textgamut.gate(old, new, human, **options)

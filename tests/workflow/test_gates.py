@@ -64,7 +64,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     experiment = folder / STUDY[1]
     edit(experiment, "tasks", "study", "n", value=N)
     edit(experiment, "metrics", value={"ngram": None})  # features are for the gates alone
-    wide, none = (dict.fromkeys(("precision", "recall", "vendi_ratio", "nndr"), of) for of in (0.5, 0.0))
+    wide, none = (dict.fromkeys(("precision", "recall", "vendi_ratio"), of) for of in (0.5, 0.0))
     gates = {
         "better": gate("new", margins=wide),
         "unknown": gate("new", margins=none),

@@ -14,6 +14,7 @@ from textgamut.catalogue.family import (
     PROMPT_IDS,
     TEXT_SCORES,
     TEXTS,
+    UNITS,
     Family,
     FamilySettings,
     Metric,
@@ -30,15 +31,18 @@ OF_TEXTS = Family(
     revisions=(),
     metrics=(
         *(metric for metric in METRICS.values() if metric.level != "set"),
-        Metric(
-            name="nndr",
-            label="NNDR",
-            meaning="distance to the nearest text that may be copied, over that to the second nearest",
-            definition="of features of unit length; equal texts count once",
-            range=(0, 1),
-            better="higher",
-            level="text",
-            source="Lowe 2004, section 7.1",
+        *(
+            Metric(
+                name=name,
+                label=f"NNDR to {of}",
+                meaning=f"distance to the nearest of the {of}, over that to the second nearest",
+                definition="of features of unit length; equal texts count once",
+                range=(0, 1),
+                better="higher",
+                level="text",
+                source="Lowe 2004, section 7.1",
+            )
+            for name, of in (("nndr_training", "training texts"), ("nndr_references", "references"))
         ),
     ),
 )
@@ -58,7 +62,7 @@ OF_ANSWERS = Family(
         Metric(
             name="distinct_answers",
             label="different answers",
-            meaning="share of different texts among those of the same prompt, over all texts",
+            meaning="share of the pairs of a prompt's texts that differ, as a mean over prompts",
             definition="texts are equal if they differ in white space only; empty ones are left out",
             range=(0, 1),
             better="higher",
@@ -74,7 +78,7 @@ OF_TWO_SETS = Family(
     description="what tells two sets of texts apart, without references",
     work="Testing two sets",
     settings=FamilySettings,
-    reads=(FEATURES, TEXTS, LANGUAGE),
+    reads=(FEATURES, TEXTS, UNITS, LANGUAGE),
     scorer="",
     resampled="textgamut.metrics.two_sets:prepare_two_sets",
     revisions=(),
@@ -146,18 +150,18 @@ GUARDS = (
     Guard("vendi_ratio", 0.1, "a tenth of the effective number of different texts may be lost"),
     Guard("self_bleu", 0.05, "phrases are shared as by texts of two related topics in place of many"),
     Guard("distinct_texts", 0.03, "three of a hundred texts may repeat others"),
-    Guard("distinct_answers", 0.03, "three of a hundred texts may repeat another one of their prompt"),
+    Guard("distinct_answers", 0.1, "a tenth of the pairs of a prompt's answers may become equal"),
     Guard("repetition_4", 0.05, "one of twenty 4-grams of a text may repeat an earlier one"),
     Guard("empty_texts", 0.03, "three of a hundred texts may be empty"),
     Guard("unfinished_texts", 0.1, "a tenth of the texts may break off"),
     Guard("refusals", 0.03, "three of a hundred texts may be refusals"),
     Guard("copied_words", 0.03, "three of a hundred words may be copied"),
-    Guard("nndr", 0.03, "eight of a hundred texts may be rewritten ones, of which each has about 0.35 less"),
+    Guard("nndr_training", 0.02, "one of twenty texts may be reworded, which lowers its NNDR by about 0.35"),
 )
-"""What a gate guards unless told otherwise: ``copied_words`` and ``nndr`` if there are texts that may be
-copied, and ``distinct_answers`` if prompts have several texts."""
-OPTIONAL = ("copied_words", "nndr", "distinct_answers")
-"""Metrics that are guarded only where there is something to compare with."""
+"""What a gate guards unless told otherwise: ``copied_words`` if there is something to copy,
+``nndr_training`` if there are training texts, and ``distinct_answers`` if prompts have several texts."""
+OPTIONAL = ("copied_words", "nndr_training", "distinct_answers")
+"""Guarded metrics that need more than two files of texts."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +193,7 @@ FAILURES = (
     Failure("refusals", ("refusals",), {}, "texts refuse to answer"),
     Failure(
         "copying",
-        ("copied_words", "nndr", "copied_across", "nearest_across"),
+        ("nndr_training", "nndr_references", "nearest_across", "copied_words", "copied_across"),
         {},
         "texts are copied from others",
     ),
@@ -204,6 +208,7 @@ WATCHED = (
     "topic_distance",
     "copied_across",
     "nearest_across",
+    "nndr_references",
     "text_words",
     "foreign_letters",
 )

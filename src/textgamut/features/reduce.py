@@ -183,6 +183,11 @@ def unit_blocks(features: NDArray[np.floating], name: str = "features") -> Itera
         yield block
 
 
+def unit_rows(features: NDArray[np.floating], name: str = "features") -> NDArray[np.float64]:
+    """Return all rows, as :func:`unit_blocks` yields them."""
+    return np.concatenate(list(unit_blocks(features, name)))
+
+
 def blocks(n: int, width: int) -> list[slice]:
     """Split n rows of ``width`` float64 numbers into blocks of ``BLOCK_BYTES``, or of ``LEAST_ROWS``."""
     size = block_rows(width)

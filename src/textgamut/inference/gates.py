@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from textgamut.catalogue.gate import FAILURES, GATE_METRICS, Failure, Outcome
+from textgamut.catalogue.gate import FAILURES, GATE_METRICS, OF_TWO_SETS, Failure, Outcome
 from textgamut.inference.differences import Difference, holm
 from textgamut.metrics.rows import ALL
 
@@ -40,7 +40,7 @@ class Check:
     margin: float | None
     """Largest drop that passes; None for a metric that is only watched."""
     p: float
-    """p-value of no drop (one-sided) or, of watched metrics, of no difference."""
+    """p-value of no drop or, of metrics without a worse end, of no difference."""
     p_holm: float
     """Corrected for all that can fail the gate or, of watched metrics, for all of these."""
     outcome: Outcome | None
@@ -89,6 +89,8 @@ class Measured(NamedTuple):
     """Baseline minus candidate."""
     baseline: float
     candidate: float
+    human: float = math.nan
+    """Value of human texts, if a candidate that is as good as these has not failed."""
 
 
 def untested(metric: str, n: int) -> Difference:
@@ -108,7 +110,8 @@ def checks(
     A guarded metric *passes* if the upper end of the interval of its drop is below its margin. There is no
     correction: all metrics must pass. It *fails* if it does not pass and its drop is proved: the one-sided
     p-value, corrected by Holm for all that can fail the gate, is below alpha, divided by the number of looks.
-    Else one *cannot tell*.
+    Else one *cannot tell*. A metric of which the value of human texts is known passes, too, if the candidate
+    is not proved to be worse than these.
 
     Args:
         values: The tests of all guarded and watched metrics, of all groups.
@@ -150,10 +153,12 @@ def _check(
     most = drop + float(ndtri(1 - alpha)) * error
     sides = test.baseline - test.candidate
     agree = math.isnan(sides) or sides * of.tested > 0
-    proved = p_holm < level and agree and (drop > 0 or metric.better is None)
+    below = test.human - test.candidate if metric.better == "higher" else test.candidate - test.human
+    human = below < float(ndtri(1 - alpha)) * error  # not proved to be worse than human texts
+    proved = p_holm < level and agree and (drop > 0 or metric.better is None) and not human
     outcome: Outcome | None = None
     if margin is not None:
-        outcome = PASS if most < margin else FAIL if proved else UNDECIDED
+        outcome = PASS if most < margin or human else FAIL if proved else UNDECIDED
     elif fails:
         outcome = FAIL if proved else PASS
     needed = None
@@ -171,9 +176,14 @@ def drop_of(of: Difference) -> float:
 
 
 def _p(of: Difference) -> float:
-    """Return the p-value: one-sided of a metric with a worse end, since its differences are symmetric."""
+    """Return the p-value: one-sided of a metric with a worse end, since its differences are symmetric.
+
+    Those of metrics of two sets are not: the two-sided p-value, which is no smaller, is that of a drop.
+    """
     if GATE_METRICS[of.metric].better is None:
         return of.p
+    if of.metric in {metric.name for metric in OF_TWO_SETS.metrics}:
+        return of.p if drop_of(of) > 0 else 1.0
     return of.p / 2 if drop_of(of) > 0 else 1 - of.p / 2
 
 

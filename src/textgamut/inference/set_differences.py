@@ -18,7 +18,7 @@ from textgamut.metrics.rows import ALL, LEAST_PROMPTS, group_name, units_of_prom
 from textgamut.metrics.statistic import Key, Statistic, chosen_rows, in_group, recomputed
 from textgamut.text import counted
 
-REVISION = 8
+REVISION = 9
 """Increase when the same texts produce other differences or p-values, also by a family's ``resampled``."""
 
 
@@ -183,7 +183,9 @@ def _units_of(run: Run, rows: Sequence[Sequence[int]], paired: bool, together: b
     keys: list[Hashable] = [("text", run.number, row) for row in range(2 * len(rows[0]))]
     if not paired:
         for side, labels in enumerate(run.clusters or run.prompts or ()):
-            own = [labels[row] for row in rows[side]]
+            own: Sequence[Hashable] = [labels[row] for row in rows[side]]
+            if run.clusters and run.prompts and together:
+                own = joined([run.prompts[side][row] for row in rows[side]], own)
             for place, label in enumerate(own if run.clusters else units_of_prompts(own, together) or ()):
                 if label is not None:
                     keys[2 * place + side] = ("cluster", run.number, side, label)
@@ -192,6 +194,8 @@ def _units_of(run: Run, rows: Sequence[Sequence[int]], paired: bool, together: b
     asked = [run.prompts[0][row] for row in rows[0]]
     if run.clusters is not None:
         labels = [run.clusters[0][row] for row in rows[0]]
+        if together:
+            labels = joined(asked, labels)
         pairs: list[Hashable] = [
             ("prompt", prompt) if label is None else ("cluster", label)
             for prompt, label in zip(asked, labels, strict=True)
@@ -199,6 +203,31 @@ def _units_of(run: Run, rows: Sequence[Sequence[int]], paired: bool, together: b
     else:
         pairs = list(units_of_prompts(asked, together) or (("pair", key) for key in keys[: len(asked)]))
     return [pair for pair in pairs for _ in (0, 1)]
+
+
+def joined(prompts: Sequence[Hashable], clusters: Sequence[Hashable]) -> list[Hashable]:
+    """Return a label for each text, the same for texts that share a prompt or a cluster, or others between.
+
+    Args:
+        prompts: Prompt of each text; None for a text without one.
+        clusters: Cluster of each text, likewise.
+    """
+    above: dict[Hashable, Hashable] = {}
+
+    def top(label: Hashable) -> Hashable:
+        while above.get(label, label) != label:
+            label = above[label]
+        return label
+
+    for prompt, cluster in zip(prompts, clusters, strict=True):
+        if prompt is not None and cluster is not None:
+            above[top(("prompt", prompt))] = top(("cluster", cluster))
+    found: list[Hashable] = []
+    for prompt, cluster in zip(prompts, clusters, strict=True):
+        label = None if cluster is None else ("cluster", cluster)
+        label = label if prompt is None else ("prompt", prompt)
+        found.append(None if label is None else top(label))
+    return found
 
 
 def _in_turn(values: Sequence[Any], rows: Sequence[Sequence[int]]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from functools import cache
 from importlib.resources import files
@@ -44,21 +45,32 @@ def refuses(text: str, more: Sequence[str] = ()) -> bool:
 
 def distinct_texts(texts: Sequence[str]) -> float:
     """Return the share of different texts among those that are not empty; NaN if all are empty."""
-    return _distinct([key for key in map(plain_text, texts) if key])
+    keys = [key for key in map(plain_text, texts) if key]
+    return len(set(keys)) / len(keys) if keys else np.nan
 
 
 def distinct_answers(texts: Sequence[str], prompts: Sequence[Hashable]) -> float:
-    """Return the share of different texts among those of the same prompt, over all texts.
+    """Return the share of the pairs of a prompt's texts that differ, as a mean over prompts.
+
+    It does not depend on how many texts a prompt has.
 
     Args:
         texts: N texts.
         prompts: Prompt of each; None for a text without one, which is left out, as empty texts are.
 
     Returns:
-        In (0, 1]; 1 if no prompt has several texts; NaN without a text.
+        In [0, 1]; NaN if no prompt has several texts.
     """
-    pairs = zip(map(plain_text, texts), prompts, strict=True)
-    return _distinct([(prompt, text) for text, prompt in pairs if text and prompt is not None])
+    answers: dict[Hashable, list[str]] = {}
+    for text, prompt in zip(map(plain_text, texts), prompts, strict=True):
+        if text and prompt is not None:
+            answers.setdefault(prompt, []).append(text)
+    shares = []
+    for own in answers.values():
+        if pairs := len(own) * (len(own) - 1):
+            equal = sum(count * (count - 1) for count in Counter(own).values())
+            shares.append(1 - equal / pairs)
+    return float(np.mean(shares)) if shares else np.nan
 
 
 def score(texts: Sequence[str], language: str = ENGLISH, refusals: Sequence[str] = ()) -> Scores:
@@ -85,10 +97,6 @@ def score(texts: Sequence[str], language: str = ENGLISH, refusals: Sequence[str]
     values = {name: np.array(of, dtype=np.float64) for name, of in columns.items()}
     rows = computed_rows(len(texts), {"distinct_texts": lambda: distinct_texts(texts)})
     return Scores(rows + text_rows(values), values)
-
-
-def _distinct(keys: Sequence[Hashable]) -> float:
-    return len(set(keys)) / len(keys) if keys else np.nan
 
 
 def plain_text(text: str) -> str:

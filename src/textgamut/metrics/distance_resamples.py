@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut.features.reduce import NO_VARIANCE, blocks, checked, unit_blocks
+from textgamut.features.reduce import NO_VARIANCE, blocks, checked, unit_rows
 from textgamut.metrics.distance import frechet_distance, kernels_of, mean_cosine, moments_of
 from textgamut.metrics.statistic import Masks, Statistic, Values, recomputed
 
@@ -24,7 +24,7 @@ def prepare_distance(features: ArrayLike, reference_features: ArrayLike) -> tupl
     """
     sets = checked(reference_features, features)
     names = "reference features", "generated features"
-    units = [np.concatenate(list(unit_blocks(of, name))) for of, name in zip(sets, names, strict=True)]
+    units = [unit_rows(of, name) for of, name in zip(sets, names, strict=True)]
     return _discrepancy(*units), _frechet(*units)
 
 

@@ -25,8 +25,6 @@ GENERATED, HUMAN = "generated", "human"
 
 EQUAL = 1e-3
 """Distance of features of unit length below which texts are equal but for rounding."""
-MOST_EQUAL = 20
-"""Largest number of equal neighbours that count as one."""
 
 BLOCK_BYTES = 32 * 2**20
 """Upper bound of the size of a block of distances."""
@@ -67,30 +65,44 @@ def nearest(
 
 
 def distance_ratios(
-    points: NDArray[Any], others: NDArray[Any], own: bool = False
+    points: NDArray[np.float64], others: NDArray[np.float64], units: NDArray[np.intp] | None = None
 ) -> tuple[NDArray[np.float64], list[NDArray[np.intp]]]:
     """Return how far the nearest neighbour of each point is, as a share of the distance of the next one.
 
-    A point much nearer to one of the others than to all the rest was probably made from it, whereas points
-    that are nearer to all of them have no smaller ratios. Source: Lowe 2004, section 7.1.
+    A point that was made from one of the others is much nearer to it than to all the rest. Source: Lowe
+    2004, section 7.1.
 
     Args:
         points: (M, c), of unit length.
         others: (N, c), likewise.
-        own: As for :func:`nearest`.
+        units: If both are the same points, the unit of each (M,): points of a unit are no neighbours.
 
     Returns:
         (M,) in [0, 1], 0 for a copy, NaN if there is no next one; and the rows of the nearest neighbours of
         each point, of which equal ones count as one.
     """
-    distances, rows = nearest(points, others, MOST_EQUAL + 1, own)
-    first = distances.min(axis=1, initial=np.inf)
-    same = distances <= first[:, None] + EQUAL
-    following = np.where(same, np.inf, distances).min(axis=1, initial=np.inf)
-    with np.errstate(invalid="ignore"):
-        ratios = first / np.where(np.isinf(following), np.nan, following)
-    found = [row[of] for row, of in zip(rows, same, strict=True)]
-    return np.where(first <= EQUAL, 0.0, ratios), found
+    ratios, found = np.full(len(points), np.nan), []
+    size = max(1, BLOCK_BYTES // (8 * max(1, len(others))))
+    for start in range(0, len(points), size):
+        part = slice(start, start + size)
+        block = np.sqrt((2 - 2 * (points[part] @ others.T)).clip(min=0))
+        if units is not None:
+            block[units[part, None] == units] = np.inf
+        for row, distances in enumerate(block, start=start):
+            first = distances.min(initial=np.inf)
+            if not np.isfinite(first):  # there is no neighbour
+                found.append(np.empty(0, np.intp))
+                continue
+            same = np.flatnonzero(distances <= first + EQUAL)
+            if len(same) > 1:
+                apart = np.linalg.norm(others[same] - others[distances.argmin()], axis=1)
+                same = same[apart <= EQUAL]
+            found.append(same)
+            distances[same] = np.inf
+            following = distances.min()
+            if first <= EQUAL or np.isfinite(following):
+                ratios[row] = 0 if first <= EQUAL else first / following
+    return ratios, found
 
 
 def _smallest(block: NDArray[np.float64], count: int) -> tuple[NDArray[np.float64], NDArray[np.intp]]:

@@ -6,18 +6,19 @@ the difference of the second one is the value itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from textgamut.features.reduce import NO_VARIANCE, checked_set, unit_blocks
+from textgamut.features.reduce import NO_VARIANCE, checked_set, unit_rows
 from textgamut.language import ENGLISH
 from textgamut.metrics.copying import LENGTH, plain_ngrams
 from textgamut.metrics.distance import kernels_of, mean_cosine
 from textgamut.metrics.divergence import cluster_labels
 from textgamut.metrics.neighbours import distance_ratios
+from textgamut.metrics.rows import numbered
 from textgamut.metrics.statistic import Key, Masks, Statistic, Values
 
 TEXTS_PER_TOPIC, MOST_TOPICS = 20, 20
@@ -47,7 +48,12 @@ def prepare_means(text_scores: Mapping[str, ArrayLike]) -> Statistic:
     return Statistic(evaluate, part=lambda _, chosen: means(chosen))
 
 
-def prepare_two_sets(features: ArrayLike, texts: Sequence[str] | None, language: str = ENGLISH) -> Statistic:
+def prepare_two_sets(
+    features: ArrayLike,
+    texts: Sequence[str] | None,
+    units: Sequence[Hashable] | None = None,
+    language: str = ENGLISH,
+) -> Statistic:
     """Prepare what tells two sets of texts apart, or shows that one is copied from the other.
 
     - ``set_distance``: the squared MMD of the two sets with a Gaussian kernel, with the pairs of a text and
@@ -60,16 +66,20 @@ def prepare_two_sets(features: ArrayLike, texts: Sequence[str] | None, language:
       those whose nearest one is of their own (Schilling 1986), each with the weight 1 - NNDR: paraphrases,
       which are much nearer to each other than to all other texts, weigh most.
 
+    Both leave out texts of the same unit, which are moved together: whether these are alike says nothing.
+
     Args:
         features: (P, d) features of the pooled texts.
         texts: (P,) the pooled texts; None if they are not known, and then without ``copied_across``.
+        units: Prompt or cluster of each text; None for a text of its own.
         language: Language of the texts.
     """
-    pooled = np.concatenate(list(unit_blocks(checked_set(features))))
+    pooled = unit_rows(checked_set(features))
     kernel, topics = _kernel(pooled), _topics(pooled)
-    pairs = {"nearest_across": _near(pooled)}
+    moved = numbered(units, len(pooled))
+    pairs = {"nearest_across": _nearest(pooled, moved)}
     if texts is not None:
-        pairs["copied_across"] = _shared(texts, language)
+        pairs["copied_across"] = _shared(texts, moved, language)
 
     def evaluate(masks: Masks) -> Values:
         chosen = masks.astype(np.float64)
@@ -108,19 +118,19 @@ def _topics(pooled: NDArray[np.float64]) -> NDArray[np.float64]:
     return members
 
 
-def _near(pooled: NDArray[np.float64]) -> Any:
+def _nearest(pooled: NDArray[np.float64], moved: NDArray[np.intp]) -> Any:
     """Return the nearest neighbour of each text, with its weight: a sparse matrix (P, P)."""
     from scipy.sparse import csr_array
 
-    ratios, rows = distance_ratios(pooled, pooled, own=True)
+    ratios, rows = distance_ratios(pooled, pooled, moved)
     counts = np.array([len(of) for of in rows])
     weights = np.repeat(np.nan_to_num(1 - ratios) / np.maximum(counts, 1), counts)
     places = np.repeat(np.arange(len(pooled)), counts), np.concatenate(rows)
     return csr_array((weights, places), shape=(len(pooled), len(pooled)))
 
 
-def _shared(texts: Sequence[str], language: str) -> Any:
-    """Return which texts share an 8-gram of words: a sparse matrix (P, P) without its diagonal."""
+def _shared(texts: Sequence[str], moved: NDArray[np.intp], language: str) -> Any:
+    """Return which texts of different units share an 8-gram of words: a sparse matrix (P, P)."""
     from scipy.sparse import csr_array
 
     ids: dict[int, int] = {}
@@ -129,6 +139,6 @@ def _shared(texts: Sequence[str], language: str) -> Any:
     columns = np.array([gram for of in grams for gram in of], dtype=np.int64)
     shape = (len(texts), max(len(ids), 1))
     present = csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
-    found = ((present @ present.T) > 0).astype(np.float64)
-    found.setdiag(0)
-    return found
+    found = ((present @ present.T) > 0).astype(np.float64).tocoo()
+    found.data[moved[found.row] == moved[found.col]] = 0
+    return found.tocsr()

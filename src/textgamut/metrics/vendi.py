@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from textgamut import validation
 from textgamut.errors import DataError
-from textgamut.features.reduce import checked, checked_set, same_size, unit_blocks
+from textgamut.features.reduce import checked, checked_set, same_size, unit_blocks, unit_rows
 from textgamut.metrics.prompts import rows_of
 from textgamut.metrics.rows import Scores, metric_row
 from textgamut.metrics.statistic import Statistic, recomputed
@@ -50,7 +50,7 @@ def vendi_score(features: ArrayLike, q: float = 1.0) -> float:
         for block in unit_blocks(points):
             moments += block.T @ block
     else:
-        units = np.concatenate(list(unit_blocks(points)))
+        units = unit_rows(points)
         moments = units @ units.T
     moments /= n
     if q == 2:  # the sum of the squared eigenvalues needs none of them
@@ -85,7 +85,7 @@ def conditional_vendi(features: ArrayLike, prompts: Sequence[Hashable], q: float
     several = [of_prompt for of_prompt in rows_of(prompts).values() if len(of_prompt) > 1]
     if not several:
         raise DataError("prompts: no prompt has two or more completions")
-    units = np.concatenate(list(unit_blocks(points)))
+    units = unit_rows(points)
     weights = np.array([len(of_prompt) for of_prompt in several], dtype=float)
     weights /= weights.sum()
     spectra = [_positive(_spectrum(units[of])) for of in several]
@@ -128,7 +128,7 @@ def prepare_vendi(features: ArrayLike, reference_features: ArrayLike) -> Statist
         reference_features: (N, d) features of the references.
     """
     ref, pooled = checked(reference_features, features)
-    units = np.concatenate(list(unit_blocks(pooled)))
+    units = unit_rows(pooled)
     vendi_of_references, rke_of_references = vendi_score(ref), vendi_score(ref, q=2)
 
     def compute(rows: NDArray[np.intp]) -> dict[str, float]:

@@ -10,7 +10,7 @@ from typing import Any
 from textgamut import __version__
 from textgamut.catalogue.gate import GATE_METRICS, GUARDS, Failure, Outcome
 from textgamut.errors import printable
-from textgamut.inference.gates import FAIL, PASS, Check, NamedFailure
+from textgamut.inference.gates import FAIL, PASS, Check, NamedFailure, ShownText
 from textgamut.metrics.rows import ALL
 from textgamut.report.experiment_page import Column, Entry, Figure, Page, Section, Table
 from textgamut.report.figures.gate import gate_figure, trend_figure
@@ -129,7 +129,7 @@ def junit(outcome: Outcome, checks: Sequence[Check], failures: Sequence[NamedFai
     for of in named:
         case = ET.SubElement(suite, "testcase", classname=_xml(of.group), name=of.name)
         failure = ET.SubElement(case, "failure", message=_xml(of.says), type=of.name)
-        failure.text = _xml("\n".join(f"{text.why}: {excerpt(text.text)}" for text in of.texts))
+        failure.text = _xml("\n".join(map(_line, of.texts)))
     for check in counting:
         case = ET.SubElement(suite, "testcase", classname=_xml(check.group), name=check.metric)
         if check.outcome == FAIL:
@@ -180,7 +180,10 @@ GUARDED_NOTE = (
     "one-sided interval, which must be below the margin to pass. p: of no drop, corrected by Holm for all "
     "that can fail the gate."
 )
-WATCHED_NOTE = "p: of no difference, corrected by Holm for all watched metrics."
+WATCHED_NOTE = (
+    "p: of no difference or, of metrics with a worse end, of no drop, corrected by Holm for all watched "
+    "metrics."
+)
 
 
 def checks_table(caption: str, checks: Sequence[Check], note: str) -> Table:
@@ -242,6 +245,12 @@ def outcome_text(check: Check) -> str:
 def excerpt(text: str) -> str:
     """Return a text on one line, without its middle if it is long."""
     return shortened([" ".join(text.split())], MOST_CHARACTERS)[0]
+
+
+def _line(shown: ShownText) -> str:
+    """Return a text with why it is shown: "candidate 7: near training text 3 (its text): the text"."""
+    near = f" ({excerpt(shown.near)})" if shown.near else ""
+    return f"{shown.side} {shown.row}: {shown.why}{near}: {excerpt(shown.text)}"
 
 
 def _literal(text: str) -> str:

@@ -44,11 +44,11 @@ def facts(options: Options, resolved: Resolved) -> dict[str, Any]:
 
 
 def write_baseline(path: Path, sides: Mapping[str, Side], common: Mapping[str, Any]) -> None:
-    """Write a baseline and its references, if there are any, which all have features and metrics.
+    """Write a baseline with its references and training texts, if there are any, which all have features.
 
     Args:
         path: The file, which is replaced if it exists.
-        sides: ``baseline`` and ``reference``. The texts of sides that are not known are digests.
+        sides: ``baseline``, ``reference`` and ``training``. Texts that are not known are digests.
         common: Result of :func:`facts`.
 
     Raises:
@@ -73,7 +73,8 @@ def read_baseline(path: Path) -> tuple[dict[str, Side], dict[str, Any]]:
     """Read a recorded baseline.
 
     Returns:
-        ``baseline`` and, if they were recorded, ``reference``; and the facts with which they were recorded.
+        ``baseline`` and, if they were recorded, ``reference`` and ``training``; and the facts with which they
+        were recorded.
 
     Raises:
         DataError: If the file is not one of these, is of another format, or was changed.

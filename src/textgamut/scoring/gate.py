@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,16 +29,13 @@ from textgamut.metrics.rows import group_name
 from textgamut.progress import FOR_DEVELOPERS, step
 from textgamut.scoring.baseline_file import check_facts, facts
 from textgamut.scoring.compute import embed_sets
-from textgamut.scoring.gate_copies import corpus_of
+from textgamut.scoring.gate_copies import corpora_of, human_ratios, with_copies
 from textgamut.scoring.gate_files import Given, Layout, read_sides
 from textgamut.scoring.gate_measures import measure, text_columns
 from textgamut.scoring.gate_results import GateResult
 from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, REFERENCE, TRAINING, GateSettings, Side
 from textgamut.scoring.options import Options, with_options
 from textgamut.scoring.resolve import Resolved, check_options, resolve
-
-if TYPE_CHECKING:
-    pass
 
 SPLIT_SEED = 0
 """Seed of the half of the baseline that is the reference if there are no human texts."""
@@ -78,7 +75,7 @@ def gate(
             half is compared.
         margins: Metric -> largest drop that passes, in its units; changes or extends the defaults.
         alpha: Probability that equal models fail, in (0, 0.5).
-        fail_on: Names of failures, such as ``drift``, whose metrics without a worse end also fail the gate.
+        fail_on: Names of failures, such as ``drift``, whose watched metrics also fail the gate.
         looks: Number of gates over which alpha is spent: each fails at level alpha / looks.
         group: A group column of all sides. Each of its groups has a gate of its own besides that of all.
         training: Texts that must not be copied, besides the references: a side or a path, as well. All are
@@ -153,6 +150,7 @@ def check_settings(
         alpha=level,
         failing=sorted(watched - set(margins)),
         looks=validation.integer("looks", looks, 1),
+        asked=tuple(margins),
     )
 
 
@@ -229,15 +227,19 @@ def run_gate(
     _check_sides(sides, options.k)
     sides = embedded(sides, resolved)
     human = sides.get(REFERENCE)
-    corpus = corpus_of({name: sides[name] for name in (REFERENCE, TRAINING) if name in sides})
+    corpora = corpora_of(sides)
     whole = {name: side for name, side in sides.items() if name != TRAINING}
+    with step("looking for copies"):
+        for name in (BASELINE, CANDIDATE):
+            whole[name] = with_copies(whole[name], corpora, options.language)
     if human is None:
-        order = np.random.default_rng(SPLIT_SEED).permutation(len(sides[BASELINE].texts)).tolist()
+        baseline = whole[BASELINE]
+        order = np.random.default_rng(SPLIT_SEED).permutation(len(baseline.texts)).tolist()
         for name, rows in zip((REFERENCE, BASELINE), np.array_split(order, 2), strict=True):
-            whole[name] = sides[BASELINE].take(sorted(rows.tolist()))
+            whole[name] = baseline.take(sorted(rows.tolist()))
     groups = dict(_groups(whole, group))
     level = settings.level / (1 + len(groups))
-    tested, values = measure(whole, settings, level, options, resolved, corpus)
+    tested, values = measure(whole, settings, level, options, resolved)
     tests, skipped = list(values), []
     for name, of_group in groups.items():
         if min(len(side.texts) for side in of_group.values()) <= 4 * options.k:
@@ -245,14 +247,16 @@ def run_gate(
             continue
         with warnings.catch_warnings(), step(name):
             warnings.simplefilter("ignore")  # all texts have warned
-            _, in_group = measure(of_group, settings, level, options, resolved, corpus)
+            _, in_group = measure(of_group, settings, level, options, resolved)
         tests += [test._replace(of=test.of._replace(group=name)) for test in in_group]
     if skipped:
         warnings.warn(
             f"no gate for {', '.join(skipped)}: it needs more than {4 * options.k} texts", stacklevel=2
         )
+    ratios = human_ratios(corpora)
+    tests = [test._replace(human=ratios.get(test.of.metric, np.nan)) for test in tests]
     found = checks(tests, settings.margins, settings.alpha, settings.failing, settings.looks)
-    return GateResult(tuple(found), settings, replace(tested, humans=human is not None, corpus=corpus))
+    return GateResult(tuple(found), settings, replace(tested, humans=human is not None, corpora=corpora))
 
 
 def embedded(sides: Mapping[str, Side], resolved: Resolved) -> dict[str, Side]:
@@ -283,7 +287,11 @@ def recordable(sides: Mapping[str, Side], options: Options, digests: bool) -> di
 def _check_sides(sides: Mapping[str, Side], k: int) -> None:
     """Check that there are enough texts, and that the sides are what they are said to be."""
     for name, side in sides.items():
-        least = 0 if name == TRAINING else 4 * k * (2 if name == BASELINE and REFERENCE not in sides else 1)
+        if name == TRAINING:
+            if not side.texts:
+                raise DataError(f"{name}: there are no texts")
+            continue
+        least = 4 * k * (2 if name == BASELINE and REFERENCE not in sides else 1)
         if len(side.texts) <= least:
             raise DataError(f"{name}: a gate needs more than {least} texts, found {len(side.texts)}")
     if CANDIDATE not in sides:  # the baseline is only recorded

@@ -3,63 +3,89 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from textgamut.features.reduce import unit_blocks
+from textgamut.features.reduce import unit_rows
 from textgamut.metrics import copying
 from textgamut.metrics.neighbours import distance_ratios
-from textgamut.scoring.gate_sides import Corpus
+from textgamut.scoring.gate_sides import REFERENCE, TRAINING, Corpus, Side
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
     from textgamut.metrics.rows import Columns
-    from textgamut.scoring.gate_sides import Side
+
+NNDR = {TRAINING: "nndr_training", REFERENCE: "nndr_references"}
+"""Side -> metric of the nearness to its texts."""
 
 
-def corpus_of(sides: Mapping[str, Side]) -> Corpus:
-    """Return the different texts of some sides with features.
+def corpora_of(sides: Mapping[str, Side]) -> dict[str, Corpus]:
+    """Return the references and training texts, each text once.
 
     Args:
-        sides: Name -> texts.
+        sides: Name -> texts with features.
     """
-    first: dict[str, tuple[str, int]] = {}
-    for name, side in sides.items():
-        for row, key in enumerate(side.digested().texts):
-            first.setdefault(key, (name, row))
-    first.pop("", None)  # that of empty texts
-    if not first:
-        return Corpus()
-    named = [*first.values()]
-    units = {name: unit_features(side) for name, side in sides.items()}
-    texts = [sides[name].texts[row] if sides[name].known else "" for name, row in named]
-    return Corpus(texts, np.stack([units[name][row] for name, row in named]), named)
+    found = {}
+    for name in (REFERENCE, TRAINING):
+        if name in sides:
+            side = sides[name]
+            keys = side.digested().texts
+            first = {key: row for row, key in reversed(list(enumerate(keys))) if key}  # no empty texts
+            rows = sorted(first.values())
+            counts = Counter(keys)
+            texts = [side.texts[row] for row in rows] if side.known else [""] * len(rows)
+            vectors = unit_rows(_vectors(side)) if rows else np.empty((0, 0))
+            found[name] = Corpus(texts, vectors[rows], rows, np.array([counts[keys[row]] for row in rows]))
+    return found
 
 
-def copying_columns(side: Side, corpus: Corpus, language: str) -> Columns:
-    """Return how much of each text, and how near it, is copied: metric -> a value for each text.
+def with_copies(side: Side, corpora: Mapping[str, Corpus], language: str) -> Side:
+    """Return a side with how much of each text, and how near it, is copied.
+
+    The answers to a prompt are near its reference, if there is one, without being copied from it. So nearness
+    to references is measured of texts without prompts only.
 
     Args:
         side: The texts, with features.
-        corpus: What may be copied.
+        corpora: What may be copied.
         language: Language of the texts.
     """
-    found: Columns = {}
-    known = [text for text in corpus.texts if text]
+    found: Columns = dict(side.columns)
+    known = [text for corpus in corpora.values() for text in corpus.texts if text]
     if known and side.known:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of short texts, which are left out
             found |= copying.score(side.texts, known, language).columns or {}
-    if len(corpus.vectors):
-        found["nndr"] = distance_ratios(unit_features(side), corpus.vectors)[0]
+    for name, corpus in corpora.items():
+        if len(corpus.rows) > 1 and (name == TRAINING or side.prompts is None):
+            found[NNDR[name]] = distance_ratios(unit_rows(_vectors(side)), corpus.vectors)[0]
+    return replace(side, columns=found)
+
+
+def human_ratios(corpora: Mapping[str, Corpus]) -> dict[str, float]:
+    """Return the mean nearness of the references to training texts, and to each other: metric -> mean.
+
+    A model that comes to write as people do comes nearer to their texts, and copies nothing.
+    """
+    if REFERENCE not in corpora:
+        return {}
+    human, found = corpora[REFERENCE], {}
+    for name, corpus in corpora.items():
+        if len(corpus.rows) > 1:
+            own = np.arange(len(human.rows)) if name == REFERENCE else None
+            ratios = distance_ratios(human.vectors, corpus.vectors, own)[0]
+            if name == REFERENCE:
+                ratios[human.counts > 1] = 0  # people write it more than once
+            known = np.isfinite(ratios)
+            if not known.any():
+                continue
+            found[NNDR[name]] = float(np.average(ratios[known], weights=human.counts[known]))
     return found
 
 
-def unit_features(side: Side) -> NDArray[np.float64]:
-    """Return the features of texts, of unit length."""
+def _vectors(side: Side) -> np.ndarray:
     assert side.features is not None
-    return np.concatenate(list(unit_blocks(side.features.vectors)))
+    return side.features.vectors

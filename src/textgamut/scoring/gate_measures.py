@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from textgamut.catalogue import FAMILIES, METRICS
-from textgamut.catalogue.family import FEATURES, LANGUAGE, PROMPT_IDS, TEXT_SCORES, TEXTS
+from textgamut.catalogue.family import FEATURES, LANGUAGE, PROMPT_IDS, TEXT_SCORES, TEXTS, UNITS
 from textgamut.catalogue.gate import (
     FAMILIES_OF_GATE,
     GATE_FAMILIES,
@@ -25,16 +25,14 @@ from textgamut.catalogue.gate import (
 from textgamut.inference.gates import Measured, untested
 from textgamut.inference.set_differences import Run, set_differences
 from textgamut.metrics.defects import distinct_answers
-from textgamut.metrics.rows import ALL, USED_REFERENCES, Columns
-from textgamut.scoring.check import check_texts
+from textgamut.metrics.rows import ALL, LEAST_PROMPTS, USED_REFERENCES, Columns
+from textgamut.scoring.check import Texts, check_texts
 from textgamut.scoring.compute import compute
-from textgamut.scoring.gate_copies import copying_columns
 from textgamut.scoring.gate_sides import (
     BASELINE,
     CANDIDATE,
     REFERENCE,
     ComparedSides,
-    Corpus,
     GateSettings,
     Side,
 )
@@ -57,7 +55,6 @@ def measure(
     level: float,
     options: Options,
     resolved: Resolved,
-    corpus: Corpus,
 ) -> tuple[ComparedSides, list[Measured]]:
     """Return the texts with their scores, and the tests of all metrics.
 
@@ -67,7 +64,6 @@ def measure(
         level: The smallest level that a p-value is compared with.
         options: The options, checked.
         resolved: What they name.
-        corpus: Texts that may be copied.
     """
     both = {name: sides[name] for name in (BASELINE, CANDIDATE)}
     reference, known = sides[REFERENCE], all(side.known for side in sides.values())
@@ -88,7 +84,7 @@ def measure(
     features = {name: _first(of, m) for name, of in both.items()} | {USED_REFERENCES: _first(reference, n)}
     comparison = compute(replace(texts, held_out=[]), options, resolved, features)
     material = comparison.material
-    columns = {name: _columns(side, comparison.results[name], known, corpus) for name, side in both.items()}
+    columns = {name: _columns(side, comparison.results[name], known) for name, side in both.items()}
     wanted = {*settings.margins, *WATCHED}
     values = {name: result.values for name, result in comparison.results.items()}
     apart: dict[Key, float] = {
@@ -105,13 +101,15 @@ def measure(
         for name, asked in (texts.prompts or {}).items():
             means[name]["distinct_answers"] = distinct_answers(texts.generated[name], asked)
     by_metric = {of.metric: of for of in found if of.group == ALL}
-    wanted -= {name for name in OPTIONAL if not any(name in of for of in means.values())}
+    absent = {name for name in OPTIONAL if not any(name in of for of in means.values())}
+    wanted -= absent - set(settings.asked)
     tests = []
     for name in (of for of in GATE_METRICS if of in wanted and GATE_METRICS[of].defined_in(texts.language)):
         one, other = (means[of].get(name, values[of].get(name, np.nan)) for of in both)
-        if name in by_metric or (name in settings.margins and (known or name in means[BASELINE])):
+        guarded = name in settings.margins and (known or name in means[BASELINE])
+        if name in by_metric or guarded or name in settings.asked:
             tests.append(Measured(by_metric.get(name, untested(name, m)), one, other))
-    return ComparedSides(comparison, columns, sides, corpus=corpus), tests
+    return ComparedSides(comparison, columns, sides), tests
 
 
 def _first(side: Side, count: int) -> Features:
@@ -119,24 +117,22 @@ def _first(side: Side, count: int) -> Features:
     return side.features._replace(vectors=side.features.vectors[:count])
 
 
-def _columns(side: Side, result: ScoreResult, scored: bool, corpus: Corpus) -> Columns:
+def _columns(side: Side, result: ScoreResult, scored: bool) -> Columns:
     """Return the metrics of single texts of a side.
 
     Args:
         side: The side.
         result: Its scores.
         scored: Whether these are of texts, not of digests.
-        corpus: Texts that may be copied.
     """
     material, frame = result.material, result.generated.texts
     texts, language = side.texts[: len(result.generated_texts)], material.texts.language
-    if not side.known:
-        found = {name: of[: len(texts)] for name, of in side.columns.items()}
-    elif scored:
+    found: Columns = {}
+    if side.known and scored:
         found = {name: frame[name].to_numpy(dtype=np.float64) for name in METRICS if name in frame}
-    else:
+    elif side.known:
         found = text_columns(texts, language, material.options.refusals)
-    found |= copying_columns(side.take(range(len(texts))), corpus, language)
+    found |= {name: of[: len(texts)] for name, of in side.columns.items()}
     if side.finishes is not None:
         found["unfinished_texts"] = np.array([of in CUT_SHORT for of in side.finishes[: len(texts)]], float)
     return {name: of for name, of in found.items() if np.isfinite(of).any()}
@@ -155,31 +151,54 @@ def text_columns(texts: Sequence[str], language: str, refusals: Sequence[str] = 
 
 
 def several_answers(prompts: Mapping[str, Sequence[str | None]] | None) -> bool:
-    """Return whether each side has several texts of a prompt."""
+    """Return whether each side has enough prompts with several texts, to test whether these differ."""
     return prompts is not None and all(
-        max(Counter(of for of in own if of is not None).values(), default=0) > 1 for own in prompts.values()
+        sum(count > 1 for prompt, count in Counter(own).items() if prompt is not None) >= LEAST_PROMPTS
+        for own in prompts.values()
     )
+
+
+def _moved(texts: Texts) -> dict[str, list[Hashable]]:
+    """Return what is moved as a whole with each text of both sides; None for a text of its own.
+
+    Texts of both sides with the same prompt are, and others of different sides are not.
+    """
+    sides = (BASELINE, CANDIDATE)
+    none = {side: [None] * len(texts.generated[side]) for side in sides}
+    prompts, clusters = texts.prompts or none, texts.clusters or none
+    paired = not set(prompts[BASELINE]).isdisjoint(set(prompts[CANDIDATE]) - {None})
+    found: dict[str, list[Hashable]] = {}
+    for side in sides:
+        labels = [
+            ("prompt", prompt) if cluster is None else ("cluster", cluster)
+            for prompt, cluster in zip(prompts[side], clusters[side], strict=True)
+        ]
+        where = "" if paired else side
+        found[side] = [None if label == ("prompt", None) else (where, *label) for label in labels]
+    return found
 
 
 def _of_gate(
     material: Any, columns: Mapping[str, Columns], wanted: Collection[str], known: bool, level: float
 ) -> list[Difference]:
     """Test what only a gate does: means of metrics of single texts, answers of a prompt, and two sets."""
-    asked = material.texts.prompts
+    asked, units = material.texts.prompts, _moved(material.texts)
     names = [of for of in columns[BASELINE] if of in columns[CANDIDATE] and of in wanted]
     own: dict[str, list[dict[str, Any]]] = {family.name: [] for family in GATE_FAMILIES}
     for side in (BASELINE, CANDIDATE):
         texts, vectors = material.texts.of(side), material.features[side].vectors
         own[OF_TEXTS.name].append({TEXTS: texts, TEXT_SCORES: {of: columns[side][of] for of in names}})
         own[OF_ANSWERS.name].append({TEXTS: texts, PROMPT_IDS: asked[side] if asked else ()})
-        own[OF_TWO_SETS.name].append({FEATURES: vectors} | ({TEXTS: texts} if known else {}))
+        moved = {UNITS: units[side]}
+        own[OF_TWO_SETS.name].append({FEATURES: vectors} | moved | ({TEXTS: texts} if known else {}))
     prompts, clusters = (
         None if of is None else (of[BASELINE], of[CANDIDATE]) for of in (asked, material.texts.clusters)
     )
     common = {TEXTS: None, LANGUAGE: material.texts.language}
     found = []
+    possible = {OF_TEXTS.name: bool(names), OF_ANSWERS.name: several_answers(asked)}
     for family in GATE_FAMILIES:
-        if family is not OF_ANSWERS or several_answers(asked):
+        if possible.get(family.name, True):
             first, second = own[family.name]
             run = Run((first, second), common, prompts, clusters=clusters)
             found += set_differences(family, [run], (BASELINE, CANDIDATE), {}, level=level)

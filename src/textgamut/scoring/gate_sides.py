@@ -34,7 +34,7 @@ class Side:
     features: Features | None = None
     """None if the texts are not embedded yet."""
     columns: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-    """Metrics of single texts that were recorded."""
+    """Metrics of single texts that were recorded, or that compare them with what may be copied."""
     known: bool = True
     """Whether the texts are known, or only digests of them, their features and ``columns``."""
 
@@ -68,12 +68,14 @@ class Side:
 class Corpus:
     """Texts that may be copied, each once."""
 
-    texts: Sequence[str] = ()
-    """Empty ones stand for those that are not known."""
-    vectors: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+    texts: Sequence[str]
+    """Empty if they are not known."""
+    vectors: NDArray[np.float64]
     """Features of unit length."""
-    named: Sequence[tuple[str, int]] = ()
-    """Side and row of each."""
+    rows: Sequence[int]
+    """Row of each in its side, of equal ones the first."""
+    counts: NDArray[np.intp]
+    """Number of equal ones."""
 
 
 @dataclass(frozen=True)
@@ -85,8 +87,8 @@ class ComparedSides:
     """Side -> metrics of its single texts."""
     sides: Mapping[str, Side]
     """``baseline``, ``candidate`` and ``reference``."""
-    corpus: Corpus = field(default_factory=Corpus)
-    """Texts that may be copied."""
+    corpora: Mapping[str, Corpus] = field(default_factory=dict)
+    """``reference`` and ``training``: texts that may be copied, if there are any."""
     humans: bool = True
     """Whether the references are human texts, not a half of the baseline."""
 
@@ -102,6 +104,8 @@ class GateSettings:
     """Watched metrics that fail the gate if they differ."""
     looks: int = 1
     """Number of gates over which alpha is spent."""
+    asked: Collection[str] = ()
+    """Metrics whose margins were given: they are reported also where they cannot be measured."""
 
     @property
     def level(self) -> float:

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textgamut.catalogue.gate import GATE_METRICS, Failure
-from textgamut.features.reduce import unit_blocks
+from textgamut.features.reduce import unit_rows
 from textgamut.inference.gates import Check, ShownText
 from textgamut.metrics.copying import LENGTH, plain_ngrams
+from textgamut.metrics.defects import plain_text
 from textgamut.metrics.neighbours import distance_ratios
+from textgamut.scoring.gate_copies import NNDR
 from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, REFERENCE, TRAINING
 
 if TYPE_CHECKING:
@@ -56,7 +58,7 @@ def _by_column(check: Check, tested: ComparedSides) -> Iterator[ShownText]:
 
 
 def _repeated(_: Check, tested: ComparedSides) -> Iterator[ShownText]:
-    texts = [" ".join(text.split()) for text in _texts(tested, CANDIDATE)]
+    texts = [plain_text(text) for text in _texts(tested, CANDIDATE)]
     first = {text: row for row, text in reversed(list(enumerate(texts))) if text}
     for text, count in Counter(filter(None, texts)).most_common():
         if count > 1:
@@ -64,7 +66,7 @@ def _repeated(_: Check, tested: ComparedSides) -> Iterator[ShownText]:
 
 
 def _same_answers(_: Check, tested: ComparedSides) -> Iterator[ShownText]:
-    texts = [" ".join(text.split()) for text in _texts(tested, CANDIDATE)]
+    texts = [plain_text(text) for text in _texts(tested, CANDIDATE)]
     answers = [*zip((tested.comparison.material.texts.prompts or {})[CANDIDATE], texts, strict=False)]
     first = {answer: row for row, answer in reversed(list(enumerate(answers))) if all(answer)}
     counts = Counter(answer for answer in answers if all(answer))
@@ -123,28 +125,31 @@ def _copied_across(_: Check, tested: ComparedSides) -> Iterator[ShownText]:
         yield _candidate(tested, row, f"shares {count} 8-grams with text {other + 1} of the baseline")
 
 
-def _near(_: Check, tested: ComparedSides) -> Iterator[ShownText]:
+def _near_corpus(check: Check, tested: ComparedSides) -> Iterator[ShownText]:
     """Yield the candidate's texts that are much nearer to a text that may be copied than to the next one."""
-    ratios, nearest = distance_ratios(_unit(tested, CANDIDATE), tested.corpus.vectors)
-    for row in np.argsort(ratios, kind="stable").tolist():
-        if np.isfinite(ratios[row]):
-            number = nearest[row][0]
-            side, other = tested.corpus.named[number]
-            why = f"NNDR {ratios[row]:.2f}: near {IN_CORPUS[side]} {other + 1}"
-            yield replace(_candidate(tested, row, why), near=tested.corpus.texts[number])
+    [name] = [side for side, metric in NNDR.items() if metric == check.metric]
+    corpus = tested.corpora[name]
+    ratios, nearest = distance_ratios(_unit(tested, CANDIDATE), corpus.vectors)
+    for row in _nearer(ratios):
+        place = nearest[row][0]
+        why = f"NNDR {ratios[row]:.2f}: near {IN_CORPUS[name]} {corpus.rows[place] + 1}"
+        yield replace(_candidate(tested, row, why), near=corpus.texts[place])
 
 
-def _near_across(_: Check, tested: ComparedSides) -> Iterator[ShownText]:
-    """Yield the candidate's texts that are much nearer to a text of the baseline than to all others."""
-    vectors, known = (_unit(tested, CANDIDATE), _unit(tested, BASELINE)), _texts(tested, BASELINE)
-    first = len(vectors[0])
-    pooled = np.concatenate(vectors)
-    ratios, nearest = distance_ratios(pooled, pooled, own=True)
-    for row in np.argsort(ratios[:first], kind="stable").tolist():
-        others = nearest[row][nearest[row] >= first] - first
-        if len(others) and np.isfinite(ratios[row]):
-            why = f"NNDR {ratios[row]:.2f}: near text {others[0] + 1} of the baseline"
-            yield replace(_candidate(tested, row, why), near=known[others[0]] if known else "")
+def _near_baseline(_: Check, tested: ComparedSides) -> Iterator[ShownText]:
+    """Yield the candidate's texts that are much nearer to a text of the baseline than to the next one."""
+    ratios, nearest = distance_ratios(_unit(tested, CANDIDATE), _unit(tested, BASELINE))
+    known = _texts(tested, BASELINE)
+    for row in _nearer(ratios):
+        place = nearest[row][0]
+        why = f"NNDR {ratios[row]:.2f}: near text {place + 1} of the baseline"
+        yield replace(_candidate(tested, row, why), near=known[place] if known else "")
+
+
+def _nearer(ratios: NDArray[np.float64]) -> list[int]:
+    """Return the rows of the texts that are much nearer to one text than to the next, the nearest first."""
+    rows: list[int] = np.argsort(ratios, kind="stable").tolist()
+    return [row for row in rows if ratios[row] < NEAR]
 
 
 def _texts(tested: ComparedSides, name: str) -> Sequence[str]:
@@ -158,9 +163,11 @@ def _candidate(tested: ComparedSides, row: int, why: str) -> ShownText:
 
 
 def _unit(tested: ComparedSides, name: str) -> NDArray[np.float64]:
-    return np.concatenate(list(unit_blocks(tested.comparison.material.features[name].vectors)))
+    return unit_rows(tested.comparison.material.features[name].vectors)
 
 
+NEAR = 0.8
+"""Ratio of distances below which a text is shown as near to another one."""
 IN_CORPUS = {REFERENCE: "reference", TRAINING: "training text"}
 """Side -> what one of its texts is called."""
 
@@ -171,8 +178,9 @@ OF_METRIC: dict[str, Callable[[Check, ComparedSides], Iterator[ShownText]]] = {
     "self_bleu": _alike,
     "distinct_texts": _repeated,
     "distinct_answers": _same_answers,
-    "nndr": _near,
-    "nearest_across": _near_across,
+    "nndr_training": _near_corpus,
+    "nndr_references": _near_corpus,
+    "nearest_across": _near_baseline,
     "copied_across": _copied_across,
     "set_distance": _typical,
     "topic_distance": _typical,

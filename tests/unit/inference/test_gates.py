@@ -159,3 +159,19 @@ def test_all_names_of_metrics_exist() -> None:
     named = {*(of.metric for of in GUARDS), *(name for of in FAILURES for name in of.metrics)}
     assert named <= set(GATE_METRICS)
     assert all(GATE_METRICS[of.metric].better for of in GUARDS)
+
+
+@pytest.mark.parametrize(
+    ("human", "outcome"), [(0.3, "pass"), (0.32, "pass"), (0.34, "fail"), (math.nan, "fail")]
+)
+def test_a_candidate_that_is_not_proved_to_be_below_human_texts_passes(human: float, outcome: str) -> None:
+    """The candidate has 0.3, the standard error is 0.02, and 1.645 of these are 0.033."""
+    [check] = checks([trial("precision", 0.2)._replace(human=human)], MARGINS, 0.05)
+    assert (check.outcome, check.found) == (outcome, outcome == "fail")
+
+
+def test_differences_of_two_sets_have_the_p_value_of_both_sides_or_1() -> None:
+    """They are not symmetric, so that half of a two-sided p-value would be too small."""
+    worse, better = trial("nearest_across", 0.04, values=False), trial("nearest_across", -0.04, values=False)
+    found = [decided(of)["nearest_across"] for of in (worse, better)]
+    assert [of.p for of in found] == [worse.of.p, 1]

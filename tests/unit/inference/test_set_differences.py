@@ -9,8 +9,10 @@ import pandas as pd
 import pytest
 
 from textgamut.catalogue import FAMILIES, METRICS
+from textgamut.catalogue.gate import OF_ANSWERS, OF_TWO_SETS
 from textgamut.inference.differences import CANNOT_TELL, Difference, differences_table, holm
-from textgamut.inference.set_differences import Run, _units_of, set_differences
+from textgamut.inference.gates import drop_of
+from textgamut.inference.set_differences import Run, _units_of, joined, set_differences
 from textgamut.inference.verdicts import group_verdict
 
 RNG = np.random.default_rng(0)
@@ -272,3 +274,46 @@ def test_a_cluster_of_prompts_is_swapped_as_a_whole() -> None:
     apart = _units_of(run._replace(prompts=None), (rows, rows), paired=False, together=False)
     assert apart[0:8:2] == [("cluster", 0, 0, "x")] * 4
     assert len(set(apart)) == 1 + 4 + 8
+
+
+def test_texts_that_share_a_prompt_or_a_cluster_are_joined() -> None:
+    prompts = ["a", "a", "b", "c", None, "d", None]
+    clusters = ["x", "y", "y", None, "z", "z", None]
+    first, *rest, alone = joined(prompts, clusters)
+    assert rest[:2] == [first, first]  # through y
+    assert rest[2] not in (first, None)
+    assert rest[3] == rest[4] != first
+    assert alone is None
+
+
+def test_the_answers_of_a_prompt_stay_together_where_clusters_cut_across() -> None:
+    """Equal models: 5 % of the one-sided p-values are below 0.05, whatever the clusters are."""
+    rng = np.random.default_rng(0)
+    below = 0
+    for _ in range(100):
+        texts = [[str(of) for of in rng.integers(3, size=160)] for _ in range(2)]
+        prompts = [[f"{side}{row // 4}" for row in range(160)] for side in "ab"]
+        clusters = [[f"{side}{row % 40}" if row % 4 == 0 else None for row in range(160)] for side in "ab"]
+        own = [{"texts": of, "prompt_ids": asked} for of, asked in zip(texts, prompts, strict=True)]
+        run = Run((own[0], own[1]), {}, (prompts[0], prompts[1]), clusters=(clusters[0], clusters[1]))
+        [found] = set_differences(OF_ANSWERS, [run], ("old", "new"), {}, resamples=200)
+        below += found.p / 2 < 0.05 and found.tested > 0
+    assert below <= 11  # of 100 with probability 0.05, 11 or fewer in 99.6 %
+
+
+def test_equal_models_are_not_nearer_to_each_other_than_to_themselves() -> None:
+    """Both sides answer the same prompts, twice each: the p-values of equal models are not too small."""
+    rng = np.random.default_rng(1)
+    below = 0
+    for _ in range(60):
+        topics = np.repeat(rng.normal(size=(30, 8)), 2, axis=0)
+        sides = [topics + 0.5 * rng.normal(size=(60, 8)) for _ in range(2)]
+        prompts = [row // 2 for row in range(60)]
+        own = [{"features": of, "units": prompts} for of in sides]
+        run = Run((own[0], own[1]), {"texts": None, "language": "en"}, (prompts, prompts))
+        found = {
+            of.metric: of for of in set_differences(OF_TWO_SETS, [run], ("old", "new"), {}, resamples=200)
+        }
+        of = found["nearest_across"]
+        below += of.p < 0.05 and drop_of(of) > 0
+    assert below <= 8  # of 60 with probability 0.05, 8 or fewer in 99.6 %

@@ -84,17 +84,32 @@ def test_the_prepared_statistic_is_the_share_of_each_set(texts: list[str], data)
 def test_answers_are_compared_with_those_of_their_prompt() -> None:
     prompts = ["a", "a", "a", "b", "b", "b", None]
     assert distinct_answers(["1", "2", "3", "1", "2", "3", "1"], prompts) == 1
-    assert distinct_answers(["1", "1", " 1 ", "2", "2", "", "1"], prompts) == pytest.approx(2 / 5)
+    assert distinct_answers(["1", "1", " 1 ", "2", "2", "", "1"], prompts) == 0
+    assert distinct_answers(["1", "1", "2", "2", "3", "", "1"], prompts) == pytest.approx((2 / 3 + 1) / 2)
+    assert np.isnan(distinct_answers(["1", "2"], ["a", "b"]))
     assert np.isnan(distinct_answers([" "], ["a"]))
+
+
+def test_the_share_does_not_depend_on_the_number_of_answers() -> None:
+    rng = np.random.default_rng(0)
+    for count in (2, 8):
+        texts = [str(of) for of in rng.integers(3, size=2000 * count)]
+        prompts = [row // count for row in range(2000 * count)]
+        assert distinct_answers(texts, prompts) == pytest.approx(2 / 3, abs=0.03)
 
 
 def test_answers_of_resamples_are_those_of_their_texts() -> None:
     rng = np.random.default_rng(0)
-    texts = [str(of) for of in rng.integers(4, size=60)]
-    prompts = [f"p{of}" for of in rng.integers(12, size=60)]
+    texts = [str(of or "") for of in rng.integers(4, size=60)]
+    prompts = [f"p{of}" if of else None for of in rng.integers(12, size=60)]
     masks = np.array([rng.permutation(60) < 30 for _ in range(5)])
-    found = prepare_answers(texts, prompts).evaluate(masks)["distinct_answers"]
+    statistic = prepare_answers(texts, prompts)
+    found = statistic.evaluate(masks)["distinct_answers"]
     for number, mask in enumerate(masks):
         for side, of in zip((mask, ~mask), found[:, number], strict=True):
             rows = np.flatnonzero(side)
-            assert of == distinct_answers([texts[row] for row in rows], [prompts[row] for row in rows])
+            expected = distinct_answers([texts[row] for row in rows], [prompts[row] for row in rows])
+            assert of == pytest.approx(expected, rel=1e-12)
+    assert np.isnan(
+        prepare_answers(["a", "b"], ["p", "q"]).evaluate(np.array([[True, False]]))["distinct_answers"]
+    ).all()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from textgamut.errors import TextgamutError
 from textgamut.metrics import neighbours as module
-from textgamut.metrics.neighbours import MOST_EQUAL, NEIGHBOURS, distance_ratios, nearest, neighbour_table
+from textgamut.metrics.neighbours import NEIGHBOURS, distance_ratios, nearest, neighbour_table
 from textgamut.metrics.support_scores import SupportScores, score
 
 
@@ -86,20 +86,48 @@ def test_ratios_are_of_the_nearest_and_the_next_distance() -> None:
 
 def test_ratios_without_a_next_neighbour_are_missing_except_of_copies() -> None:
     points = np.array([[1.0, 0], [0, 1]])
-    for others in (np.array([[1.0, 0]]), np.tile([1.0, 0], (MOST_EQUAL + 5, 1))):
+    for others in (np.array([[1.0, 0]]), np.tile([1.0, 0], (30, 1))):
         ratios, _ = distance_ratios(points, others)
         assert ratios[0] == 0
         assert np.isnan(ratios[1])
-    assert np.isnan(distance_ratios(points[:1], points[:1], own=True)[0]).all()
+    assert np.isnan(distance_ratios(points, points, np.array([0, 0]))[0]).all()
+
+
+def test_texts_as_near_as_the_nearest_one_are_not_equal_to_it() -> None:
+    """Two texts on both sides of a point, at nearly the same distance."""
+    angles = np.array([0.5, -0.5001])
+    others = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    ratios, rows = distance_ratios(np.array([[1.0, 0]]), others)
+    assert ratios[0] == pytest.approx(np.sin(0.25) / np.sin(0.25005))
+    assert rows[0].tolist() == [0]
+
+
+def test_points_of_a_unit_are_no_neighbours() -> None:
+    points = np.array([[1.0, 0], [1, 0], [0, 1], [-1, 0]])
+    ratios, rows = distance_ratios(points, points, np.array([0, 0, 1, 2]))
+    assert rows[0].tolist() == rows[1].tolist() == [2]
+    assert ratios[0] == pytest.approx(np.sqrt(2) / 2)
 
 
 @given(st.integers(0, 2**32 - 1))
 def test_ratios_are_shares_and_do_not_depend_on_the_order_of_the_others(seed: int) -> None:
     rng = np.random.default_rng(seed)
     points, others = (rng.normal(size=(size, 5)) for size in (6, 9))
+    points, others = (of / np.linalg.norm(of, axis=1, keepdims=True) for of in (points, others))
     order = rng.permutation(9)
     ratios, rows = distance_ratios(points, others)
     again, moved = distance_ratios(points, others[order])
     assert ((ratios >= 0) & (ratios <= 1)).all()
-    np.testing.assert_array_equal(ratios, again)
+    np.testing.assert_allclose(ratios, again, rtol=1e-12)
     assert [{*of} for of in rows] == [{*order[of]} for of in moved]
+
+
+@pytest.mark.parametrize("block", [1, 3, 100])
+def test_ratios_do_not_depend_on_the_size_of_blocks(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(40, 8))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    units = np.arange(40) // 2
+    expected = distance_ratios(points, points, units)[0]
+    monkeypatch.setattr(module, "BLOCK_BYTES", block * 8 * 40)
+    np.testing.assert_allclose(distance_ratios(points, points, units)[0], expected, rtol=1e-12)

@@ -102,3 +102,17 @@ def test_equal_texts_of_both_sets_do_not_count_for_one_of_them() -> None:
     masks = np.array([[True, True, False, True, False, False], [False, True, True, True, False, False]])
     values = statistic.evaluate(masks)["nearest_across"][1]
     assert values[0] == pytest.approx(values[1])
+
+
+def test_texts_that_are_moved_together_do_not_count() -> None:
+    """Answers of both sets to the same prompt, which are alike, say nothing."""
+    rng = np.random.default_rng(5)
+    prompts = rng.normal(size=(20, 10))
+    features = np.repeat(prompts, 2, axis=0) + 0.1 * rng.normal(size=(40, 10))
+    texts = [f"answer to {row // 2} with these nine words in it" for row in range(40)]
+    units = [row // 2 for row in range(40)]
+    sets = np.tile([True, False], 20)[None]
+    alone, moved = (prepare_two_sets(features, texts, of).evaluate(sets) for of in (None, units))
+    assert alone["nearest_across"][1, 0] > 0.5
+    assert abs(moved["nearest_across"][1, 0]) < 0.2
+    assert moved["copied_across"][1, 0] == alone["copied_across"][1, 0] - 1
