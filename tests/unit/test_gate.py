@@ -278,6 +278,24 @@ def test_each_group_has_a_gate(gate) -> None:
         gate(sides[0], SAME, HUMAN, group="topic")
 
 
+def test_training_texts_are_those_of_all_groups(run, tmp_path: Path) -> None:
+    topics, training = ["x"] * 30 + ["y"] * 30, sentences(7, 40)
+    copying = SAME[:30] + training[:15] + SAME[45:]
+    for name, texts in {"old": OLD, "copying": copying, "human": HUMAN}.items():
+        write(tmp_path / f"{name}.jsonl", texts, topic=topics)
+    write(tmp_path / "training.jsonl", training, topic=["z"] * 40)
+    sides = ("--baseline", "old.jsonl", "--reference", "human.jsonl", "--training", "training.jsonl")
+    assert run(*sides, "--group", "topic", "--record", "old.baseline") == 0
+    for name, words in {"plain": sides, "kept": ("--baseline", "old.baseline")}.items():
+        run(*words, "--candidate", "copying.jsonl", "--group", "topic", "--output", name)
+    plain, kept = (
+        json.loads((tmp_path / of / "gate.json").read_text())["checks"] for of in ("plain", "kept")
+    )
+    assert plain == kept
+    drops = {of["group"]: of["drop"] for of in plain if of["metric"] == "nndr_training"}
+    assert drops["topic=y"] > 0.2 > drops["topic=x"]
+
+
 def test_groups_with_few_texts_have_none(gate) -> None:
     topics = ["x"] * 50 + ["y"] * 10
     sides = [Side(texts, groups={"topic": topics}) for texts in (OLD, SAME, HUMAN)]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import tiny
+import torch  # noqa: F401 (what a test imports first is forgotten after it, and torch cannot be loaded twice)
 from gate_texts import HUMAN, OLD, REFUSING, SAME
 
 pytest_plugins = ["pytester"]
@@ -42,7 +43,7 @@ def test_a_gate_passes_fails_and_skips_tests(pytester: pytest.Pytester, folder: 
             assert gamut_gate("old.jsonl", "same.jsonl", "human.jsonl", margins=margins, **OPTIONS)
 
         def test_refusing(gamut_gate):
-            gamut_gate("old.jsonl", "refusing.jsonl", "human.jsonl", **OPTIONS)
+            gamut_gate("old.jsonl", "refusing.jsonl", "human.jsonl", training="same.jsonl", **OPTIONS)
 
         def test_undecided(gamut_gate):
             gamut_gate("old.jsonl", "same.jsonl", "human.jsonl", margins={{"precision": 0.001}}, **OPTIONS)
@@ -51,7 +52,7 @@ def test_a_gate_passes_fails_and_skips_tests(pytester: pytest.Pytester, folder: 
     found = pytester.runpytest_subprocess("-p", "textgamut.pytest_plugin")
     found.assert_outcomes(passed=1, failed=1, skipped=1)
     found.stdout.fnmatch_lines(["*Fail: the candidate is worse.*"])
-    found.stdout.fnmatch_lines(["*Refusals: texts refuse to answer*"])
+    found.stdout.fnmatch_lines(["*Refusals: texts refuse to answer*", "*Copying: texts are copied*"])
 
 
 def test_the_fixture_is_listed_and_loads_nothing_heavy(pytester: pytest.Pytester) -> None:

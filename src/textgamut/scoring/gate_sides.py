@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from textgamut.metrics.defects import plain_text
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -115,5 +117,5 @@ class GateSettings:
 
 def _digest(text: str) -> str:
     """Return a digest of a text, without differences in white space; an empty one of an empty text."""
-    plain = " ".join(text.split())
+    plain = plain_text(text)
     return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest() if plain else ""
