@@ -7,17 +7,21 @@ from pathlib import Path
 
 import pytest
 import tiny
-import torch  # noqa: F401 (what a test imports first is forgotten after it, and torch cannot be loaded twice)
 from gate_texts import HUMAN, OLD, REFUSING, SAME
 
 pytest_plugins = ["pytester"]
 LOOSE = "dict.fromkeys(['precision', 'recall', 'mauve', 'f_8', 'f_1_8', 'vendi_ratio', 'self_bleu'], 2.0)"
 
 
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An embedder, made before pytester, which forgets what is imported after it: torch loads only once."""
+    return tiny.write_checkpoint(tmp_path_factory.mktemp("checkpoint"), "gpt2")
+
+
 @pytest.fixture
-def folder(pytester: pytest.Pytester) -> Path:
-    """A folder with files of texts, an embedder, and the options to use it."""
-    tiny.write_checkpoint(pytester.path, "gpt2")
+def folder(checkpoint: Path, pytester: pytest.Pytester) -> Path:
+    """A folder with files of texts, and the options to use the embedder."""
     for name, texts in {"human": HUMAN, "old": OLD, "same": SAME, "refusing": REFUSING}.items():
         lines = (json.dumps({"text": text}) for text in texts)
         (pytester.path / f"{name}.jsonl").write_text("\n".join(lines))
@@ -26,7 +30,7 @@ def folder(pytester: pytest.Pytester) -> Path:
         import textgamut.inference.resamples
         textgamut.inference.resamples.MOST = 1000
         OPTIONS = {{
-            "embedder": {str(pytester.path)!r}, "pooling": "mean", "max_tokens": 64, "kmeans_seeds": [0],
+            "embedder": {str(checkpoint)!r}, "pooling": "mean", "max_tokens": 64, "kmeans_seeds": [0],
         }}
         """
     )
