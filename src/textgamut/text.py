@@ -158,3 +158,8 @@ def nltk_words(text: str) -> list[str]:
     """
     sentences, words = _nltk()
     return [word for sentence in sentences.tokenize(text) for word in words.tokenize(sentence)]
+
+
+def plain_text(text: str) -> str:
+    """Return a text without differences in white space."""
+    return " ".join(text.split())

@@ -32,6 +32,7 @@ SETTINGS: dict[str, Any] = {
     "candidate": ["new", "nucleus"],
     "earlier": False,
     "margins": {of.metric: 0.5 for of in GUARDS},
+    "asked": [],
     "alpha": 0.05,
     "fail_on": [],
     "group": None,

@@ -12,6 +12,7 @@ import numpy as np
 
 from textgamut.language import ENGLISH, share_of_other_scripts
 from textgamut.metrics.rows import Scores, computed_rows, text_rows
+from textgamut.text import plain_text
 
 REVISION = 1
 """Increase when the same texts produce different values."""
@@ -97,11 +98,6 @@ def score(texts: Sequence[str], language: str = ENGLISH, refusals: Sequence[str]
     values = {name: np.array(of, dtype=np.float64) for name, of in columns.items()}
     rows = computed_rows(len(texts), {"distinct_texts": lambda: distinct_texts(texts)})
     return Scores(rows + text_rows(values), values)
-
-
-def plain_text(text: str) -> str:
-    """Return a text without differences in white space."""
-    return " ".join(text.split())
 
 
 def _plain(text: str) -> str:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textgamut.features.reduce import blocks
-from textgamut.metrics.defects import plain_text
 from textgamut.metrics.ngram_resamples import Grams
 from textgamut.metrics.statistic import Masks, Statistic
+from textgamut.text import plain_text
 
 
 def prepare_defects(texts: Sequence[str]) -> Statistic:

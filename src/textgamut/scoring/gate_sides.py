@@ -7,11 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from textgamut.metrics.defects import plain_text
+from textgamut.text import plain_text
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from textgamut.features.embed import Features

@@ -14,10 +14,10 @@ from textgamut.catalogue.gate import GATE_METRICS, Failure
 from textgamut.features.reduce import unit_rows
 from textgamut.inference.gates import Check, ShownText
 from textgamut.metrics.copying import LENGTH, plain_ngrams
-from textgamut.metrics.defects import plain_text
 from textgamut.metrics.neighbours import distance_ratios
 from textgamut.scoring.gate_copies import NNDR
 from textgamut.scoring.gate_sides import BASELINE, CANDIDATE, REFERENCE, TRAINING
+from textgamut.text import plain_text
 
 if TYPE_CHECKING:
     from textgamut.scoring.gate_sides import ComparedSides

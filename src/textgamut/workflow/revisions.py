@@ -76,6 +76,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "metrics.divergence",
         "metrics.ngram",
         "metrics.copying",
+        "metrics.defects",
         "metrics.lengths",
         "metrics.neighbours",
         "features.reduce",

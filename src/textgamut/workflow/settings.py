@@ -382,6 +382,7 @@ def test_gate(config: Config, wildcards: Any) -> Settings:
         "candidate": list(sides.candidate),
         "earlier": gate.baseline.results is not None,
         "margins": {of.metric: of.margin for of in GUARDS} | gate.margins,
+        "asked": sorted(gate.margins),
         "alpha": gate.alpha,
         "fail_on": sorted(gate.fail_on),
         "group": gate.group,

@@ -55,7 +55,7 @@ def test_score_has_one_live_bar_per_step(folder: Path) -> None:
 @pytest.mark.slow
 def test_ctrl_c_ends_the_bars(folder: Path) -> None:
     for file in folder.iterdir():  # enough to be at work for a while
-        file.write_text("\n".join([file.read_text()] * 50))
+        file.write_text("\n".join([file.read_text()] * 200))
     terminal = Terminal(folder, [*SCORE, "--metrics", "ngram"])
     pressed = False
     for lines in terminal.states():

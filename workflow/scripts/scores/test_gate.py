@@ -33,6 +33,7 @@ def test_gate(
 ) -> None:
     sides = read_sides(settings, inputs)
     guarded = check_settings(settings["margins"], settings["alpha"], settings["fail_on"], looks=1)
+    guarded = replace(guarded, asked=settings["asked"])  # the margins also have the defaults
     named = {name: settings[name] for name in ("kmeans_seeds", "refusals") if name in settings}
     language = language_in(read_table(inputs["references"][0], ["id"]))
     options = Options(k=settings["k"], embedder=settings["embedder"], language=language, **named)
