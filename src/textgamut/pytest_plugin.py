@@ -30,6 +30,7 @@ def _gate(
     candidate: Texts,
     reference: Texts | None = None,
     *,
+    training: Texts | None = None,
     undecided: Literal["skip", "pass", "fail"] = "skip",
     **options: Any,
 ) -> GateResult:
@@ -37,12 +38,12 @@ def _gate(
 
     if undecided not in ("skip", "pass", "fail"):
         raise ValueError(f"undecided = {undecided!r}: must be skip, pass or fail")
-    old, new, human = (Path(of) if isinstance(of, str) else of for of in (baseline, candidate, reference))
-    if isinstance(training := options.get("training"), str):
-        options["training"] = Path(training)
+    old, new, human, learned = (
+        Path(of) if isinstance(of, str) else of for of in (baseline, candidate, reference, training)
+    )
     assert old is not None
     assert new is not None
-    found = textgamut.gate(old, new, human, **options)
+    found = textgamut.gate(old, new, human, training=learned, **options)
     said = "\n".join([found.headline, *found.reasons])
     if found.outcome == "fail" or (found.outcome, undecided) == ("cannot tell", "fail"):
         pytest.fail(said, pytrace=False)

@@ -119,6 +119,8 @@ OF_TWO_SETS = Family(
     ),
 )
 
+DIFFERENCES = frozenset(metric.name for metric in OF_TWO_SETS.metrics)
+"""Metrics that are differences of two sets themselves."""
 GATE_FAMILIES = (OF_TEXTS, OF_ANSWERS, OF_TWO_SETS)
 """Families of a gate alone, besides those of the catalogue."""
 GATE_METRICS = METRICS | {
@@ -139,6 +141,8 @@ class Guard:
     """Largest drop that passes, in units of the metric."""
     reason: str
     """Why this margin."""
+    optional: bool = False
+    """Whether it is left out where there is nothing to measure it with."""
 
 
 GUARDS = (
@@ -150,17 +154,24 @@ GUARDS = (
     Guard("vendi_ratio", 0.1, "a tenth of the effective number of different texts may be lost"),
     Guard("self_bleu", 0.05, "phrases are shared as by texts of two related topics in place of many"),
     Guard("distinct_texts", 0.03, "three of a hundred texts may repeat others"),
-    Guard("distinct_answers", 0.1, "a tenth of the pairs of a prompt's answers may become equal"),
+    Guard(
+        "distinct_answers", 0.1, "a tenth of the pairs of a prompt's answers may become equal", optional=True
+    ),
     Guard("repetition_4", 0.05, "one of twenty 4-grams of a text may repeat an earlier one"),
     Guard("empty_texts", 0.03, "three of a hundred texts may be empty"),
     Guard("unfinished_texts", 0.1, "a tenth of the texts may break off"),
     Guard("refusals", 0.03, "three of a hundred texts may be refusals"),
-    Guard("copied_words", 0.03, "three of a hundred words may be copied"),
-    Guard("nndr_training", 0.02, "one of twenty texts may be reworded, which lowers its NNDR by about 0.35"),
+    Guard("copied_words", 0.03, "three of a hundred words may be copied", optional=True),
+    Guard(
+        "nndr_training",
+        0.02,
+        "one of twenty texts may be reworded, which lowers its NNDR by about 0.35",
+        optional=True,
+    ),
 )
 """What a gate guards unless told otherwise: ``copied_words`` if there is something to copy,
 ``nndr_training`` if there are training texts, and ``distinct_answers`` if prompts have several texts."""
-OPTIONAL = ("copied_words", "nndr_training", "distinct_answers")
+OPTIONAL = tuple(of.metric for of in GUARDS if of.optional)
 """Guarded metrics that need more than two files of texts."""
 
 
@@ -237,7 +248,7 @@ def unguardable(metric: str) -> str | None:
     if GATE_METRICS[metric].better is None:
         named = [of.name for of in FAILURES if metric in of.metrics and metric in WATCHED]
         return "has no worse end" + (f": to fail if it differs, use {_fail_on(named[0])}" if named else "")
-    if metric in {of.name for of in OF_TWO_SETS.metrics}:
+    if metric in DIFFERENCES:
         return f"is a difference of two sets itself: to fail by it, use {_fail_on(COPYING)}"
     if family is not None and (PROMPT_IDS in family.reads or not family.in_score):
         return "cannot be computed by a gate, which reads texts and features only"

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from textgamut.catalogue.gate import FAILURES, GATE_METRICS, OF_TWO_SETS, Failure, Outcome
+from textgamut.catalogue.gate import DIFFERENCES, FAILURES, GATE_METRICS, Failure, Outcome
 from textgamut.inference.differences import Difference, holm
 from textgamut.metrics.rows import ALL
 
@@ -154,11 +154,11 @@ def _check(
     sides = test.baseline - test.candidate
     agree = math.isnan(sides) or sides * of.tested > 0
     below = test.human - test.candidate if metric.better == "higher" else test.candidate - test.human
-    human = below < float(ndtri(1 - alpha)) * error  # not proved to be worse than human texts
-    proved = p_holm < level and agree and (drop > 0 or metric.better is None) and not human
+    as_human = below < float(ndtri(1 - alpha)) * error  # not proved to be worse than human texts
+    proved = p_holm < level and agree and (drop > 0 or metric.better is None) and not as_human
     outcome: Outcome | None = None
     if margin is not None:
-        outcome = PASS if most < margin or human else FAIL if proved else UNDECIDED
+        outcome = PASS if most < margin or as_human else FAIL if proved else UNDECIDED
     elif fails:
         outcome = FAIL if proved else PASS
     needed = None
@@ -182,7 +182,7 @@ def _p(of: Difference) -> float:
     """
     if GATE_METRICS[of.metric].better is None:
         return of.p
-    if of.metric in {metric.name for metric in OF_TWO_SETS.metrics}:
+    if of.metric in DIFFERENCES:
         return of.p if drop_of(of) > 0 else 1.0
     return of.p / 2 if drop_of(of) > 0 else 1 - of.p / 2
 
