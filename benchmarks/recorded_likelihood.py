@@ -27,7 +27,7 @@ SETTINGS = {
     "top-p 0.95": {"strategy": "sampling", "top_p": 0.95},
     "top-k 50, repetition 1.2": {"strategy": "sampling", "top_k": 50, "repetition_penalty": 1.2},
     "beam 3": {"strategy": "beam", "beams": 3},
-    "contrastive": {"strategy": "contrastive", "k": 4, "alpha": 0.6},
+    "contrastive": {"strategy": "contrastive-search", "k": 4, "alpha": 0.6},
 }
 
 

@@ -13,7 +13,7 @@ from servers import Server, free_port
 
 from textgamut.config.entries.decoding import (
     BeamDecoding,
-    ContrastiveDecoding,
+    ContrastiveSearchDecoding,
     Decoding,
     GreedyDecoding,
     SamplingDecoding,
@@ -192,7 +192,7 @@ def test_log_likelihoods_are_of_the_model_s_own_distribution(
     "decoding",
     [
         BeamDecoding(strategy="beam", max_new_tokens=5, beams=2),
-        ContrastiveDecoding(strategy="contrastive", max_new_tokens=5, k=4, alpha=0.6),
+        ContrastiveSearchDecoding(strategy="contrastive-search", max_new_tokens=5, k=4, alpha=0.6),
         SAMPLING.model_copy(update={"typical_p": 0.9}),
     ],
 )

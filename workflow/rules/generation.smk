@@ -11,6 +11,7 @@ rule generate_texts:
     input:
         prompts=paths.PROMPTS,
         card=paths.MODEL_CARD,
+        amateur=bound(inputs.amateur_cards),
         lengths=bound(inputs.prompt_lengths),
     output:
         samples=paths.SHARD,

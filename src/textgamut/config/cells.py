@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -83,6 +84,15 @@ class Config(NamedTuple):
         """Return the model that a fine-tuned one is made from; None for any other."""
         source = self.models[model].source
         return source.model if isinstance(source, FinetunedSource) else None
+
+    def amateur_of(self, decoding: str) -> str | None:
+        """Return the smaller model of contrastive decoding; None for any other strategy."""
+        return getattr(self.decoding[decoding], "amateur", None)
+
+    def generators_of(self, cells: Iterable[Cell]) -> set[str]:
+        """Return the models that generate the texts of some cells, amateurs included."""
+        amateurs = ((cell.model, self.amateur_of(cell.decoding)) for cell in cells)
+        return {model for pair in amateurs for model in pair if model}
 
     def ranked(self) -> dict[str, list[str]]:
         """Return the rankings to compute: name -> tasks.

@@ -70,6 +70,11 @@ def _named(config: Config) -> Iterator[_Named]:
                 yield _Named(f"tasks.{slug}.cells[{i}].models[{j}]", "models", name)
             for j, name in enumerate(block.decodings):
                 yield _Named(f"tasks.{slug}.cells[{i}].decodings[{j}]", "decoding", name)
+    for slug in dict.fromkeys(
+        cell.decoding for cell in config.generated() if cell.decoding in config.decoding
+    ):
+        if amateur := config.amateur_of(slug):
+            yield _Named(f"decoding {slug!r}: amateur", "models", amateur)
     for slug, target in experiment.targets.items():
         if isinstance(target, TokensPerWord | LabelCounts):
             yield _Named(f"targets.{slug}.dataset", "datasets", target.dataset)
@@ -112,6 +117,9 @@ def _unfit_metrics(config: Config) -> Iterator[str]:
             if names.registry == "models":
                 unfit = no_judge if names.judge else not_loaded
                 yield from unfit(f"{where}metrics.{family}.{field}", name, config)
+    for key, registry, name in _named(config):
+        if registry == "models" and key.endswith(": amateur"):
+            yield from not_loaded(key, name, config)
 
 
 def _unknown_labels(config: Config) -> Iterator[str]:

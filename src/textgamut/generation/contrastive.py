@@ -1,4 +1,4 @@
-"""Contrastive search (Su et al. 2022), in batches and with a cache.
+"""Contrastive search (Su et al. 2022), also adaptive (Garces Arias et al. 2024), in batches and with a cache.
 
 The next token v of a row maximises (1 - alpha) p(v) - alpha max_j cos(h_v, h_j) among the k most probable
 tokens, where h_v is the last hidden state at v if v is appended, and j runs over all tokens so far. One
@@ -10,24 +10,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from textgamut.config.entries.decoding import MOST_ADAPTIVE, AdaptiveContrastiveSearchDecoding
 from textgamut.errors import ConfigError
 from textgamut.generation.sampling import check_finite
 
 if TYPE_CHECKING:
     import torch
 
-    from textgamut.config.entries.decoding import ContrastiveDecoding
+    from textgamut.config.entries.decoding import ContrastiveSearchDecoding
     from textgamut.generation.batch_rows import Rows
 
 
 class ContrastiveChooser:
     """Choose the next token of each row and process it: ``logits`` are those after the chosen tokens."""
 
-    def __init__(self, decoding: ContrastiveDecoding, rows: Rows, hidden: torch.Tensor) -> None:
+    def __init__(
+        self,
+        decoding: ContrastiveSearchDecoding | AdaptiveContrastiveSearchDecoding,
+        rows: Rows,
+        hidden: torch.Tensor,
+    ) -> None:
         """Prepare for one batch.
 
         Args:
-            decoding: The decoding setting, with k and alpha.
+            decoding: The decoding setting.
             rows: The running rows, after the forward pass over their prompts.
             hidden: Last hidden states of the prompts (rows, width, dimensions).
 
@@ -41,7 +47,12 @@ class ContrastiveChooser:
                 f"contrastive search needs a model that accepts position ids and has only attention layers; "
                 f"{type(rows.model).__name__} is not such a model: choose another decoding strategy for it"
             )
-        self._decoding, self._rows = decoding, rows
+        self._rows = rows
+        self._settings: _FixedSettings | _AdaptiveSettings
+        if isinstance(decoding, AdaptiveContrastiveSearchDecoding):
+            self._settings = _AdaptiveSettings(decoding.q, hidden)
+        else:
+            self._settings = _FixedSettings(decoding.k, decoding.alpha)
         self._past = normalize(hidden.float(), dim=-1)
         self.logits: torch.Tensor
 
@@ -51,8 +62,9 @@ class ContrastiveChooser:
         from torch.nn.functional import normalize
 
         check_finite(logits)
-        rows, k, alpha = self._rows, self._decoding.k, self._decoding.alpha
-        probability, candidates = logits.softmax(dim=-1).topk(min(k, logits.shape[-1]), dim=-1)
+        rows = self._rows
+        k, alpha = self._settings(logits)
+        probability, candidates = logits.softmax(dim=-1).topk(int(k.max()), dim=-1)
         output = rows.model(
             input_ids=candidates,
             attention_mask=_side_by_side(rows, candidates.shape[1]),
@@ -64,7 +76,9 @@ class ContrastiveChooser:
         states = normalize(output.hidden_states[-1].float(), dim=-1)
         similarity = (states @ self._past.transpose(1, 2)).masked_fill(rows.mask[:, None] == 0, -torch.inf)
         score = (1 - alpha) * probability - alpha * similarity.amax(dim=-1)
-        score = score.masked_fill(logits.gather(1, candidates) == -torch.inf, -torch.inf)  # forbidden tokens
+        too_many = torch.arange(candidates.shape[1], device=k.device) >= k
+        forbidden = logits.gather(1, candidates) == -torch.inf
+        score = score.masked_fill(too_many | forbidden, -torch.inf)
         best = score.argmax(dim=-1)
         row = torch.arange(len(best), device=best.device)
         tokens = candidates[row, best]
@@ -82,6 +96,77 @@ class ContrastiveChooser:
         unused = int(self._rows.mask[rows].argmax(dim=1).min())
         self._past = self._past[rows, unused:]
         self.logits = self.logits[rows]
+        self._settings.keep(rows)
+
+
+class _FixedSettings:
+    """The same k and alpha for all rows and steps."""
+
+    def __init__(self, k: int, alpha: float) -> None:
+        self._k, self._alpha = k, alpha
+
+    def __call__(self, logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return k and alpha, each (1, 1)."""
+        import torch
+
+        k = min(self._k, logits.shape[1])
+        return torch.tensor([[k]], device=logits.device), torch.tensor([[self._alpha]], device=logits.device)
+
+    def keep(self, rows: torch.Tensor) -> None:
+        """Do nothing, since all rows have the same settings."""
+
+
+class _AdaptiveSettings:
+    """k and alpha that follow the entropy of each row's distribution (Garces Arias et al. 2024, section 3).
+
+    The authors' code compares an entropy with those of all texts generated so far, so that their order
+    matters. Here it is compared with the earlier steps of the same text.
+    """
+
+    def __init__(self, q: float, of: torch.Tensor) -> None:
+        import torch
+
+        self._q = q
+        # Entropies of the earlier steps: of the whole distribution, and of the candidates.
+        self._whole = self._head = of.new_zeros((len(of), 0), dtype=torch.float64)
+
+    def __call__(self, logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return k, int64, and alpha, each (rows, 1)."""
+        import torch
+
+        log_p = logits.double().log_softmax(dim=-1)
+        whole = _entropy(log_p)
+        greatest = torch.full_like(whole, log_p.shape[1]).log()
+        k = (10 * self._followed(whole, self._whole, greatest) + 5).round().long()
+        k = k.clamp(max=log_p.shape[1])
+        top = log_p.topk(min(MOST_ADAPTIVE, log_p.shape[1]), dim=-1).values
+        top = top.masked_fill(torch.arange(top.shape[1], device=k.device) >= k, -torch.inf)
+        head = _entropy(top.log_softmax(dim=-1))
+        alpha = self._followed(head, self._head, k.double().log()).round(decimals=2)
+        self._whole = torch.cat([self._whole, whole], dim=1)
+        self._head = torch.cat([self._head, head], dim=1)
+        return k, alpha.float()
+
+    def keep(self, rows: torch.Tensor) -> None:
+        """Keep only these rows."""
+        self._whole, self._head = self._whole[rows], self._head[rows]
+
+    def _followed(self, entropy: torch.Tensor, earlier: torch.Tensor, greatest: torch.Tensor) -> torch.Tensor:
+        """Return sigmoid(q atanh(x)), x the difference from the median of the earlier steps (rows, 1)."""
+        if not earlier.shape[1]:
+            return entropy * 0 + 0.5
+        x = (entropy - earlier.quantile(0.5, dim=1, keepdim=True)) / greatest
+        # Below -1 if the earlier steps had more candidates; alpha is 0 then.
+        found: torch.Tensor = (self._q * x.clamp(-1, 1).atanh()).sigmoid()
+        return found
+
+
+def _entropy(log_p: torch.Tensor) -> torch.Tensor:
+    """Return the entropy in nats (rows, 1) of log-probabilities (rows, tokens)."""
+    import torch
+
+    found: torch.Tensor = torch.special.entr(log_p.exp()).sum(dim=-1, keepdim=True)
+    return found
 
 
 def _side_by_side(rows: Rows, k: int) -> Any:

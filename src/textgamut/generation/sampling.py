@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textgamut.errors import ModelError
+from textgamut.generation.repeats import forbid_repeats, penalise_repeats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,6 +59,7 @@ class Chooser:
         mask: torch.Tensor,
         streams: Sequence[NDArray[np.uint64]],
         vocabulary: int,
+        breakers: torch.Tensor | None = None,
     ) -> None:
         """Prepare for one batch.
 
@@ -67,6 +69,7 @@ class Chooser:
             mask: (rows, prompt length), 0 for padding.
             streams: One random stream per row, at least ``max_new_tokens`` long; greedy search ignores them.
             vocabulary: Number of logits.
+            breakers: Which tokens end a repetition, for DRY (``repeats.breakers_of``).
         """
         import torch
 
@@ -76,8 +79,8 @@ class Chooser:
         # depend on each other's lengths. It is replaced by the prompt's last token.
         self._seen = torch.where(mask.bool(), prompts, prompts[:, -1:])
         self._starts = mask.argmax(dim=1)
-        # torch lacks uint64 arithmetic; int64 has the same bits.
-        self._streams = torch.as_tensor(np.stack(streams).view(np.int64), device=prompts.device)
+        self._streams = as_tensor(streams, prompts.device)
+        self._breakers = None if breakers is None else breakers.to(prompts.device)
         self._counts = (
             prompts.new_zeros((len(prompts), vocabulary), dtype=torch.float32)
             if decoding.presence_penalty or decoding.frequency_penalty
@@ -97,7 +100,7 @@ class Chooser:
         import torch
 
         check_finite(logits)
-        logits = self._without_repeats(self._penalised(logits))
+        logits = self._without_repeats(self._dry(self._penalised(logits)))
         if self._decoding.strategy == "greedy":
             tokens = logits.argmax(dim=-1)
         else:
@@ -135,6 +138,13 @@ class Chooser:
             logits = logits - self._decoding.frequency_penalty * self._counts
         return logits
 
+    def _dry(self, logits: torch.Tensor) -> torch.Tensor:
+        of = self._decoding
+        if self._breakers is None or not of.dry_multiplier:
+            return logits
+        penalty = of.dry_multiplier, of.dry_base, of.dry_allowed_length
+        return penalise_repeats(logits, self._seen, self._starts, self._breakers, penalty)
+
     def _without_repeats(self, logits: torch.Tensor) -> torch.Tensor:
         import torch
 
@@ -147,6 +157,13 @@ class Chooser:
                 f"no_repeat_ngram: {n}: every token would repeat an n-gram: raise it, or set it to 0"
             )
         return logits
+
+
+def as_tensor(streams: Sequence[NDArray[np.uint64]], device: torch.device) -> torch.Tensor:
+    """Return random streams as rows of a tensor; torch lacks uint64 arithmetic, int64 has the same bits."""
+    import torch
+
+    return torch.as_tensor(np.stack(streams).view(np.int64), device=device)
 
 
 def check_finite(logits: torch.Tensor) -> None:
@@ -162,32 +179,6 @@ def check_finite(logits: torch.Tensor) -> None:
             "samples: float16 overflows (try dtype: float32), or a value in the model's config.json is out "
             "of range"
         )
-
-
-def forbid_repeats(logits: torch.Tensor, tokens: torch.Tensor, starts: torch.Tensor, n: int) -> torch.Tensor:
-    """Forbid each token that would complete an n-gram that its row already contains.
-
-    Args:
-        logits: (rows, vocabulary).
-        tokens: int64 (rows, length), prompt and text so far, padded on the left.
-        starts: int64 (rows,), position of each row's first token after the padding.
-        n: Length of the n-grams.
-
-    Returns:
-        (rows, vocabulary), -inf for the forbidden tokens.
-    """
-    import torch
-
-    (rows, length), vocabulary = tokens.shape, logits.shape[1]
-    if length < n:
-        return logits
-    grams = tokens.unfold(1, n, 1)
-    repeats = (grams[..., :-1] == tokens[:, None, length - n + 1 :]).all(dim=-1)
-    repeats &= torch.arange(grams.shape[1], device=tokens.device) >= starts[:, None]
-    forbidden = torch.zeros((rows, vocabulary + 1), dtype=torch.bool, device=logits.device)
-    # The column after the vocabulary takes the n-grams that do not repeat.
-    forbidden.scatter_(1, torch.where(repeats, grams[..., -1], vocabulary), True)
-    return logits.masked_fill(forbidden[:, :vocabulary], -torch.inf)
 
 
 def restrict_logits(logits: torch.Tensor, decoding: SamplingDecoding) -> torch.Tensor:
@@ -317,7 +308,7 @@ def draw_tokens(
         # Eight rows at a time, since the noise in float64 takes much memory.
         pieces = zip(torch.split(logits, 8), torch.split(random, 8), strict=True)
         return torch.cat(
-            [_gumbel_max(restrict(of) if restrict else of, ids, numbers) for of, numbers in pieces]
+            [gumbel_max(restrict(of) if restrict else of, ids, numbers) for of, numbers in pieces]
         )
     size = min(max(head, (top_k or 0) + 1), vocabulary)
     top, ids = logits.topk(size, dim=-1)
@@ -330,7 +321,7 @@ def draw_tokens(
         last = torch.where(reached.any(dim=-1), reached.int().argmax(dim=-1), size - 1)
         least = torch.maximum(least, top.gather(1, last[:, None]))
     top_set = top.masked_fill(top < least, -torch.inf)
-    winners = _gumbel_max(restrict(top_set) if restrict else top_set, ids, random)
+    winners = gumbel_max(restrict(top_set) if restrict else top_set, ids, random)
     tokens = ids.gather(1, winners[:, None]).squeeze(1)
     # The head is large enough if it ends below the set, including all ties with the set's last token. With
     # top-k it must contain all top-k tokens, since these determine the nucleus.
@@ -342,7 +333,7 @@ def draw_tokens(
     return tokens
 
 
-def _gumbel_max(logits: torch.Tensor, ids: torch.Tensor, random: torch.Tensor) -> torch.Tensor:
+def gumbel_max(logits: torch.Tensor, ids: torch.Tensor, random: torch.Tensor) -> torch.Tensor:
     """Return, for each row, the position of the largest sum of logit and Gumbel noise.
 
     The noise of a token is a function of the row's random number and the token's id: the id-th output of

@@ -103,7 +103,14 @@ class Generator:
     """A model that generates shards; it is loaded when the first sample has to be generated."""
 
     def __init__(
-        self, entry: TextModel, name: str, device: torch.device, gpus: int, batch_size: int, threads: int
+        self,
+        entry: TextModel,
+        name: str,
+        device: torch.device,
+        gpus: int,
+        batch_size: int,
+        threads: int,
+        amateur: TextModel | None = None,
     ) -> None:
         """Prepare to load a model.
 
@@ -115,11 +122,12 @@ class Generator:
             batch_size: Maximum number of samples per batch. An earlier run that ran out of memory may have
                 lowered the size of a shard.
             threads: Number of CPU threads of torch.
+            amateur: The same of the smaller model of contrastive decoding.
         """
         import torch
 
         torch.set_num_threads(threads)
-        self.entry, self.name, self.threads = entry, name, threads
+        self.entry, self.name, self.threads, self._amateur = entry, name, threads, amateur
         self._device, self._gpus, self._batch_size = device, gpus, batch_size
         self._engine: Engine | None = None
         self._dtype = None
@@ -129,7 +137,7 @@ class Generator:
             self.dtype, self.device_name = str(self._dtype), device_name(device)
         elif entry.engine == "openai":
             self.device_name = "server"
-        self.files = _unpinned_files(entry)
+        self.files = _unpinned_files(entry) + (_unpinned_files(amateur) if amateur else [])
         self.prompts = functools.cache(self._prompts)
 
     def engine(self, batch_size: int | None) -> Engine:
@@ -137,7 +145,9 @@ class Generator:
         most = self._batch_size
         if self._engine is None:
             logger.info("loading %s: %s on %s", self.name, self.dtype, self.device_name)
-            self._engine = open_engine(self.entry, self.name, self._gpus, most, self._device, self._dtype)
+            self._engine = open_engine(
+                self.entry, self.name, self._gpus, most, self._device, self._dtype, self._amateur
+            )
         self._engine.batch_size = min(most, batch_size or most)
         return self._engine
 

@@ -391,8 +391,9 @@ def parameter_label(parameter: str) -> str:
     return parameter.replace("_", "-")
 
 
-def _setting(parameter: str, value: float | None) -> str:
-    return f"{parameter_label(parameter)} {'all' if value is None else format(value, 'g')}"
+def _setting(parameter: str, value: float | str | None) -> str:
+    shown = "all" if value is None else value if isinstance(value, str) else format(value, "g")
+    return f"{parameter_label(parameter)} {shown}"
 
 
 def parameter_table(table: pd.DataFrame, decodings: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:

@@ -219,7 +219,7 @@ def _entries(config: Config, name: str) -> Iterator[Strict]:
     """Yield the entries of the configuration that a target depends on."""
     need, target = target_need(config, name), config.experiment.targets[name]
     yield target
-    models = {cell.model for cell in generated_cells(config, need)}
+    models = config.generators_of(generated_cells(config, need))
     if "tokens" in target.reads:
         models |= set(target.models or ())
     if not TUNED.isdisjoint(target.reads):

@@ -5,9 +5,10 @@ The estimates are kept simple:
 - *New tokens*: samples times ``max_new_tokens`` and the budget of a thought, an upper bound. If samples of
   the same task, model and decoding setting are finished, samples times their mean length; else that of the
   same model and decoding setting in other tasks.
-- *Job hours*: new tokens divided by tokens per second. Beam search counts a token ``beams`` times and
-  contrastive search ``k`` times, since they compute that many. *GPU hours*: job hours times the model's
-  ``gpus``; 0 if the rate was measured on a CPU.
+- *Job hours*: new tokens divided by tokens per second. Beam search and contrastive decoding count a token
+  ``beams`` times and contrastive search ``k`` times (15 if it is adaptive), since they compute that many; the
+  amateur of contrastive decoding is left out. *GPU hours*: job hours times the model's ``gpus``; 0 if the
+  rate was measured on a CPU.
 - *Tokens per second* of one job: measured, from the records of finished shards (the median over those on the
   same device as the newest) or else by ``textgamut plan --measure``, else the registry's
   ``tokens_per_second``, else unknown, as are the hours.
@@ -198,7 +199,7 @@ def make_plan(
     left = [texts for done, texts in sets if not done]
     texts = Sum.of(*left)
     dimensions = _dimensions(config.experiment.embedder, folder)
-    missing = _not_fetched(config, need, {cell.model for cell in generated}, folder)
+    missing = _not_fetched(config, need, config.generators_of(generated), folder)
     sizes = ((name, model.gigabytes) for name, model in missing.items())
     disk = {
         "weights": Sum.of_models(sizes).times(1e9),

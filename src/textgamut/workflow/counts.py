@@ -5,7 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from textgamut.config.cells import Config
-from textgamut.config.entries.decoding import BeamDecoding, ContrastiveDecoding, Decoding
+from textgamut.config.entries.decoding import (
+    MOST_ADAPTIVE,
+    AdaptiveContrastiveSearchDecoding,
+    BeamDecoding,
+    ContrastiveDecoding,
+    ContrastiveSearchDecoding,
+    Decoding,
+)
 from textgamut.files import reading
 from textgamut.workflow import paths
 from textgamut.workflow.paths import fill
@@ -13,9 +20,11 @@ from textgamut.workflow.paths import fill
 
 def computed_tokens(decoding: Decoding | None) -> int:
     """Return how many tokens a decoding setting computes for each new token."""
-    if isinstance(decoding, BeamDecoding):
+    if isinstance(decoding, BeamDecoding | ContrastiveDecoding):
         return decoding.beams
-    return decoding.k if isinstance(decoding, ContrastiveDecoding) else 1
+    if isinstance(decoding, AdaptiveContrastiveSearchDecoding):
+        return MOST_ADAPTIVE  # a batch computes the greatest k of its rows
+    return decoding.k if isinstance(decoding, ContrastiveSearchDecoding) else 1
 
 
 def count_prompts(config: Config, task: str, folder: Path) -> int | None:

@@ -281,6 +281,11 @@ def generator(config: Config, cell: Any) -> str:
     return str(cell.model)
 
 
+def amateur_cards(config: Config, wildcards: Any) -> list[str]:
+    """Return the card of the smaller model of a cell's contrastive decoding, if that is its strategy."""
+    return model_cards(config.amateur_of(wildcards.decoding))
+
+
 def generator_cards(config: Config, wildcards: Any) -> list[str]:
     """Return the card of the model that generated the texts of a cell, if it computes their perplexity."""
     return model_cards(generator(config, wildcards))

@@ -65,7 +65,8 @@ def generation_batch_size(config: Config, wildcards: Any) -> int:
 
 def generation_memory(config: Config, wildcards: Any, attempt: int) -> int:
     """Return the memory of a generation job in MB (weights, Python, torch), multiplied by the attempt."""
-    return attempt * int(3000 + 1200 * (config.models[wildcards.model].gigabytes or 0))
+    names = filter(None, (wildcards.model, config.amateur_of(wildcards.decoding)))
+    return attempt * int(3000 + 1200 * sum(config.models[name].gigabytes or 0 for name in names))
 
 
 def generation_threads(config: Config, wildcards: Any, cores: Callable[[], int | None]) -> int:

@@ -26,7 +26,8 @@ def weights_of(config: Config, rule: str, wildcards: Any) -> str | None:
 
 def _generator(config: Config, wildcards: Any) -> str | None:
     served = config.models[wildcards.model].engine == "openai"
-    return None if served else str(wildcards.model)
+    loaded = filter(None, (wildcards.model, config.amateur_of(wildcards.decoding)))
+    return None if served else ", ".join(loaded)
 
 
 def _named(config: Config, wildcards: Any, family: Family) -> str:

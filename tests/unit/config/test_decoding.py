@@ -17,7 +17,7 @@ from textgamut.config.loading import load_config
         ({"strategy": "greedy"}, "greedy", "none"),
         ({"strategy": "greedy", "frequency_penalty": 0.5}, "greedy", "frequency_penalty 0.5"),
         ({"strategy": "beam", "beams": 10}, "beam", "beams 10"),
-        ({"strategy": "contrastive", "k": 10, "alpha": 0.6}, "contrastive", "k 10, alpha 0.6"),
+        ({"strategy": "contrastive-search", "k": 10, "alpha": 0.6}, "contrastive-search", "k 10, alpha 0.6"),
         ({"strategy": "sampling"}, "temperature", "temperature 1.0"),
         ({"strategy": "sampling", "temperature": 0.7}, "temperature", "temperature 0.7"),
         ({"strategy": "sampling", "top_k": 50}, "top-k", "top_k 50"),
@@ -48,4 +48,4 @@ def test_the_five_strategies_of_mc() -> None:
     config = load_config(ROOT / "config/papers/mc.yaml")
     kinds = [kind_of(config.decoding[cell.decoding]) for cell in config.cells("books")]
     counts = {kind: kinds.count(kind) // 6 for kind in kinds}
-    assert counts == {"beam": 6, "contrastive": 35, "temperature": 6, "top-k": 7, "top-p": 5}
+    assert counts == {"beam": 6, "contrastive-search": 35, "temperature": 6, "top-k": 7, "top-p": 5}

@@ -156,7 +156,7 @@ def test_recorded_log_likelihoods_are_those_of_the_scored_texts(loaded: tuple[An
 
 
 def test_contrastive_search_is_refused(loaded: tuple[Any, Any]) -> None:
-    entry = {"strategy": "contrastive", "k": 4, "alpha": 0.6, "max_new_tokens": 8}
+    entry = {"strategy": "contrastive-search", "k": 4, "alpha": 0.6, "max_new_tokens": 8}
     setting = TypeAdapter(Decoding).validate_python(entry)
     with pytest.raises(
         TextgamutError, match=r"ForConditionalGeneration is an encoder-decoder.*choose another"

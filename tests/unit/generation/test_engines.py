@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from textgamut.config.entries.decoding import (
     LACKING,
     BeamDecoding,
-    ContrastiveDecoding,
+    ContrastiveSearchDecoding,
     GreedyDecoding,
     SamplingDecoding,
 )
@@ -38,7 +38,7 @@ GREEDY = GreedyDecoding(strategy="greedy", max_new_tokens=5)
 SAMPLING = SamplingDecoding(strategy="sampling", max_new_tokens=5, temperature=0.7, top_p=0.9)
 OTHERS = [
     BeamDecoding(strategy="beam", max_new_tokens=5, beams=2),
-    ContrastiveDecoding(strategy="contrastive", max_new_tokens=5, k=4, alpha=0.6),
+    ContrastiveSearchDecoding(strategy="contrastive-search", max_new_tokens=5, k=4, alpha=0.6),
 ]
 
 

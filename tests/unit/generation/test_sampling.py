@@ -1,19 +1,21 @@
 """Sampling: exact against brute force, independent of the layout, of the stated distribution."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
+import tiny
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textgamut.config.entries.decoding import GreedyDecoding, SamplingDecoding
 from textgamut.errors import TextgamutError
+from textgamut.generation.repeats import breakers_of, forbid_repeats, penalise_repeats
 from textgamut.generation.sampling import (
     Chooser,
     draw_tokens,
-    forbid_repeats,
     random_stream,
     restrict_logits,
     restrict_probabilities,
@@ -417,3 +419,44 @@ def test_logits_that_are_no_numbers(value: float) -> None:
     logits[1] = value
     with pytest.raises(TextgamutError, match=r"not finite in 1 of 3 samples.*float32"):
         chooser(decoding(), torch.ones(3, 2, dtype=torch.long))(logits)
+
+
+# --- DRY ------------------------------------------------------------------------------------------------
+
+
+def dry_penalties(tokens: list[int], breakers: Sequence[int] = (), padding: int = 0) -> dict[int, float]:
+    """Penalties with multiplier 1, base 2 and allowed length 2: token -> penalty."""
+    row = torch.tensor([[0] * padding + tokens])
+    broken = torch.zeros(10, dtype=torch.bool)
+    broken[list(breakers)] = True
+    logits = penalise_repeats(torch.zeros(1, 10), row, torch.tensor([padding]), broken, (1.0, 2.0, 2))
+    return {token: -float(logits[0, token]) for token in logits[0].nonzero().flatten().tolist()}
+
+
+def test_dry_grows_with_the_repetition() -> None:
+    assert dry_penalties([1, 2, 3, 9, 2]) == {}  # one token is allowed to repeat
+    assert dry_penalties([1, 2, 3, 9, 1, 2]) == {3: 1}
+    assert dry_penalties([4, 1, 2, 3, 9, 4, 1, 2]) == {3: 2}
+    assert dry_penalties([5, 4, 1, 2, 3, 9, 5, 4, 1, 2]) == {3: 4}
+    assert dry_penalties([1, 2, 3, 1, 2, 4, 1, 2]) == {3: 1, 4: 1}
+    assert dry_penalties([8, 1, 2, 3, 1, 2, 3, 8, 1, 2]) == {3: 2}  # the longest counts
+    assert dry_penalties([7, 7, 7, 7]) == {7: 2}  # a repetition may overlap itself
+    assert dry_penalties([1]) == {}
+
+
+def test_dry_reaches_over_no_breaker_and_no_padding() -> None:
+    assert dry_penalties([4, 1, 2, 3, 9, 4, 1, 2], breakers=[1]) == {}
+    assert dry_penalties([4, 1, 2, 3, 9, 4, 1, 2], breakers=[4]) == {3: 1}
+    assert dry_penalties([4, 1, 2, 3, 9, 4, 1, 2], breakers=[3]) == {}  # nor is a breaker penalised
+    assert dry_penalties([1, 2, 3, 9, 0, 1, 2], padding=1) == dry_penalties([1, 2, 3, 9, 0, 1, 2]) == {3: 1}
+
+
+def test_dry_forbids_what_it_would_penalise_without_bound() -> None:
+    assert dry_penalties([1] * 300) == {1: math.inf}
+
+
+def test_tokens_with_a_line_break_colon_quotation_mark_or_asterisk_are_breakers() -> None:
+    tokenizer = tiny.tokenizer()
+    found = breakers_of(tokenizer, 100)
+    assert len(found) == 100
+    assert {tokenizer.decode([i]) for i in found.nonzero().flatten().tolist()} == set('\n:"')

@@ -9,19 +9,13 @@ from typing import Any
 import pytest
 import tiny
 import torch
+from literal_decoding import Anew, contrasted, defined
 from pydantic import TypeAdapter
-from torch.nn.functional import cosine_similarity
 
 from textgamut.config.entries.decoding import Decoding
 from textgamut.errors import TextgamutError
 from textgamut.generation.engines.transformers import TransformersEngine, decode_after
 from textgamut.generation.requests import Request, Sample, encode
-from textgamut.generation.sampling import (
-    draw_tokens,
-    random_stream,
-    restrict_logits,
-    restrict_probabilities,
-)
 from textgamut.models.checkpoints import load_causal_model, load_tokenizer
 
 BEGINNINGS = [
@@ -58,7 +52,10 @@ DECODINGS = {
         "epsilon_cutoff": 0.001,
         "eta_cutoff": 0.002,
     },
-    "contrastive": {"strategy": "contrastive", "k": 4, "alpha": 0.6},
+    "dry": {"strategy": "sampling", "temperature": 0.7, "dry_multiplier": 3, "dry_allowed_length": 1},
+    "guard": {"strategy": "guard", "window": 4},
+    "contrastive-search": {"strategy": "contrastive-search", "k": 4, "alpha": 0.6},
+    "adaptive-contrastive-search": {"strategy": "adaptive-contrastive-search", "q": 2},
 }
 
 
@@ -67,9 +64,15 @@ def decoding(name: str, **changes: Any) -> Any:
 
 
 def generated(
-    model: Any, tokenizer: Any, requests: list[Request], setting: Any, batch_size: int, seed: int = 1
+    model: Any,
+    tokenizer: Any,
+    requests: list[Request],
+    setting: Any,
+    batch_size: int,
+    seed: int = 1,
+    amateur: Any = None,
 ) -> dict[tuple[str, int], Sample]:
-    engine = TransformersEngine(model, tokenizer, batch_size)
+    engine = TransformersEngine(model, tokenizer, batch_size, amateur=amateur)
     samples = [sample for batch in engine.generate(requests, setting, seed) for sample in batch]
     assert len(samples) == len(requests)
     return {(sample["prompt_id"], sample["completion"]): sample for sample in samples}
@@ -83,62 +86,10 @@ def alike(samples: dict[tuple[str, int], Sample]) -> dict[tuple[str, int], Any]:
     }
 
 
-@torch.no_grad()
-def defined(model: Any, tokenizer: Any, request: Request, setting: Any, seed: int = 1) -> list[int]:
-    """The new tokens by the definitions: one text at a time, no cache, no padding, nothing shared."""
-    ids = encode(request, tokenizer)
-    prompt = len(ids)
-    stream = random_stream(seed, request.prompt_id, request.completion, setting.max_new_tokens)
-    for number in stream:
-        logits = model(torch.tensor([ids])).logits[0, -1].float()
-        if getattr(setting, "repetition_penalty", 1.0) != 1.0:
-            for token in set(ids):
-                factor = setting.repetition_penalty if logits[token] < 0 else 1 / setting.repetition_penalty
-                logits[token] *= factor
-        for token in set(ids[prompt:]):
-            logits[token] -= getattr(setting, "presence_penalty", 0.0)
-            logits[token] -= getattr(setting, "frequency_penalty", 0.0) * ids[prompt:].count(token)
-        if len(ids) < prompt + setting.min_new_tokens:
-            logits[tokenizer.eos_token_id] = -torch.inf
-        n = getattr(setting, "no_repeat_ngram", 0)
-        for end in range(n, len(ids) + 1) if n else ():
-            if ids[end - n : end - 1] == ids[len(ids) - n + 1 :]:
-                logits[ids[end - 1]] = -torch.inf
-        if setting.strategy == "greedy":
-            token = int(logits.argmax())
-        elif setting.strategy == "sampling":
-            token = int(
-                draw_tokens(
-                    restrict_logits(logits[None], setting) / setting.temperature,
-                    setting.top_p,
-                    torch.tensor([number.view("int64")]),
-                    setting.top_k,
-                    head=len(logits),
-                    restrict=functools.partial(restrict_probabilities, decoding=setting),
-                )
-            )
-        else:
-            token = contrastive(model, ids, logits.softmax(-1), setting)
-        ids.append(token)
-        if token == tokenizer.eos_token_id:
-            break
-    return ids[prompt:]
-
-
-def contrastive(model: Any, ids: list[int], probability: torch.Tensor, setting: Any) -> int:
-    """Su et al. 2022, equation 5: every candidate is read behind the whole text."""
-    scores = {}
-    for token in probability.topk(setting.k).indices.tolist():
-        states = model(torch.tensor([[*ids, token]]), output_hidden_states=True).hidden_states[-1][0].float()
-        likeness = cosine_similarity(states[:-1], states[-1:]).max()
-        scores[token] = float((1 - setting.alpha) * probability[token] - setting.alpha * likeness)
-    return max(scores, key=scores.__getitem__)
-
-
 def assert_as_defined(model: Any, tokenizer: Any, setting: Any, requests: list[Request]) -> None:
     texts = generated(model, tokenizer, requests, setting, batch_size=7)
     for request in requests:
-        new = defined(model, tokenizer, request, setting)
+        new = defined(Anew(model), tokenizer, request, setting)
         sample = texts[request.prompt_id, request.completion]
         assert sample["continuation"] == decode_after(tokenizer, encode(request, tokenizer), new, clean=False)
         assert sample["tokens"] == len(new)
@@ -174,7 +125,11 @@ def test_spaces_of_a_text_are_cleaned_up_if_asked() -> None:
 
 @pytest.mark.parametrize(
     ("architecture", "name"),
-    [pair for pair in itertools.product(tiny.ARCHITECTURES, DECODINGS) if pair != ("bloom", "contrastive")],
+    [
+        pair
+        for pair in itertools.product(tiny.ARCHITECTURES, DECODINGS)
+        if pair[0] != "bloom" or "contrastive" not in pair[1]
+    ],
 )
 def test_equals_the_definition(architecture: str, name: str) -> None:
     assert_as_defined(tiny.model(architecture), tiny.tokenizer(), decoding(name), REQUESTS[::2])
@@ -182,7 +137,7 @@ def test_equals_the_definition(architecture: str, name: str) -> None:
 
 def test_contrastive_search_of_a_model_without_given_positions_is_refused() -> None:
     with pytest.raises(TextgamutError, match=r"Bloom.* is not such a model: choose another decoding"):
-        generated(tiny.model("bloom"), tiny.tokenizer(), REQUESTS, decoding("contrastive"), 4)
+        generated(tiny.model("bloom"), tiny.tokenizer(), REQUESTS, decoding("contrastive-search"), 4)
 
 
 @pytest.mark.parametrize("name", [*DECODINGS, "beam", "beam-no-repeats"])
@@ -260,6 +215,58 @@ def test_beam_search_without_repeats_is_that_of_transformers() -> None:
         assert texts[request.key]["continuation"] == decode_after(tokenizer, whole[: -len(new)], new, False)
 
 
+@pytest.mark.parametrize("beams", [1, 4])
+@pytest.mark.parametrize("architecture", [*tiny.ARCHITECTURES, "t5"])
+def test_contrastive_decoding_equals_the_definition(architecture: str, beams: int) -> None:
+    """Beam search by transformers, with the objective written literally."""
+    model, tokenizer, requests = tiny.model(architecture), tiny.tokenizer(), REQUESTS[::2]
+    amateur = tiny.model("gpt2", seed=1, n_layer=1)
+    entry = {"strategy": "contrastive-decoding", "amateur": "small", "beams": beams, "max_new_tokens": 12}
+    setting = TypeAdapter(Decoding).validate_python(entry | {"alpha": 0.2, "amateur_temperature": 0.5})
+    if architecture == "t5":
+        amateur = tiny.model("t5", seed=1, num_layers=1)
+    texts = generated(model, tokenizer, requests, setting, 7, amateur=amateur)
+    assert generated(model, tokenizer, requests[::-1], setting, 64, amateur=amateur) == alike(texts)
+    for request in requests:
+        ids = torch.tensor([encode(request, tokenizer)])
+        read = amateur
+        if architecture == "t5":
+            read = functools.partial(by_decoder, amateur, ids)
+        whole = model.generate(
+            ids,
+            attention_mask=torch.ones_like(ids),
+            num_beams=beams,
+            max_new_tokens=12,
+            min_new_tokens=1,
+            logits_processor=[contrasted(read, setting)],
+        )[0].tolist()
+        new = whole[1:] if architecture == "t5" else whole[ids.shape[1] :]
+        sample = texts[request.key]
+        assert sample["continuation"] == decode_after(tokenizer, [], up_to_the_end(new), False)
+        if architecture != "t5":
+            assert_own_likelihood(model, tokenizer, request, up_to_the_end(new), sample)
+    search = {"strategy": "beam", "beams": beams} if beams > 1 else {"strategy": "greedy"}
+    plain = TypeAdapter(Decoding).validate_python({"max_new_tokens": 12} | search)
+    assert texts != generated(model, tokenizer, requests, plain, 64)
+
+
+def by_decoder(amateur: Any, prompt: torch.Tensor, ids: torch.Tensor) -> Any:
+    return amateur(input_ids=prompt.expand(len(ids), -1), decoder_input_ids=ids)
+
+
+def up_to_the_end(new: list[int]) -> list[int]:
+    """Without what pads a hypothesis that ended."""
+    return new[: new.index(0) + 1] if 0 in new else new
+
+
+def test_an_amateur_with_fewer_unused_tokens_forbids_those_of_the_model() -> None:
+    model, tokenizer = tiny.model("llama", vocab_size=200), tiny.tokenizer()
+    entry = {"strategy": "contrastive-decoding", "amateur": "small", "alpha": 0.001, "max_new_tokens": 12}
+    setting = TypeAdapter(Decoding).validate_python(entry)
+    texts = generated(model, tokenizer, REQUESTS[::2], setting, 7, amateur=tiny.model("llama", seed=1))
+    assert all(len(sample["continuation"]) >= sample["tokens"] - 1 for sample in texts.values())
+
+
 def test_out_of_memory_halves_the_batch_and_changes_no_text(monkeypatch: pytest.MonkeyPatch, caplog) -> None:
     """A GPU's error cannot be provoked without one: it is raised above five rows."""
     model, tokenizer, setting = tiny.model("llama"), tiny.tokenizer(), decoding("nucleus")
@@ -331,7 +338,7 @@ def loaded(smollm2) -> tuple[Any, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["nucleus", "contrastive"])
+@pytest.mark.parametrize("name", ["nucleus", "contrastive-search"])
 def test_a_real_model_equals_the_definition(loaded: tuple[Any, Any], name: str) -> None:
     assert_as_defined(*loaded, decoding(name, max_new_tokens=6), REQUESTS[:6:2])
 

@@ -31,7 +31,7 @@ DECODING: dict[str, Any] = {
     "plain": SAMPLING,
     "warm": SAMPLING | {"temperature": 1.2, "max_new_tokens": 50},
     "beam": {"strategy": "beam", "beams": 4, "max_new_tokens": 100},
-    "contrastive": {"strategy": "contrastive", "k": 5, "alpha": 0.6, "max_new_tokens": 100},
+    "contrastive": {"strategy": "contrastive-search", "k": 5, "alpha": 0.6, "max_new_tokens": 100},
 }
 WEIGHTS = {"kind": "hf", "repo": "some/model", "revision": "0" * 40}
 PLAIN = {"label": "M", "family": "m", "chat": "none"}

@@ -18,8 +18,9 @@ def load(
     settings: dict[str, Any], model: str, source: str, batch_size: int, leased: int, threads: int
 ) -> Iterator[Generator]:
     entry = TextModel.model_validate(settings["model"] | {"source": json.loads(source)})
+    amateur = TextModel.model_validate(settings["amateur"]) if "amateur" in settings else None
     with lease(leased) as device:
-        yield Generator(entry, model, device, leased, batch_size, threads)
+        yield Generator(entry, model, device, leased, batch_size, threads, amateur)
 
 
 def generate_texts(

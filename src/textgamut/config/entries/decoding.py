@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, TypeAdapter, model_validator
 
-from textgamut.fields import Count, Natural, Quantity, Strict, TwoOrMore
+from textgamut.fields import Count, Natural, Quantity, Slug, Strict, TwoOrMore
 
 
 class _DecodingBase(Strict):
@@ -51,6 +51,23 @@ class _Penalised(_WithoutRepeats):
     """Subtracted from the logits of all tokens that occur after the prompt (OpenAI's definition)."""
     frequency_penalty: Penalty = 0.0
     """The same, multiplied by the number of occurrences of the token after the prompt."""
+    dry_multiplier: Annotated[float, Field(ge=0, le=1e9)] = 0.0
+    """DRY ("don't repeat yourself", p-e-w 2024): if a token would continue a repetition of the last n tokens,
+    prompt included, dry_multiplier x dry_base ^ (n - dry_allowed_length) is subtracted from its logit. No
+    repetition reaches over a line break, colon, quotation mark or asterisk. 0 for no such penalty; its author
+    recommends 0.8."""
+    dry_base: Annotated[float, Field(ge=1, le=1e9)] = 1.75
+    """How much the penalty of DRY grows with each repeated token."""
+    dry_allowed_length: Count = 2
+    """Number of last tokens n from which DRY applies."""
+
+    @model_validator(mode="after")
+    def _dry_is_on(self) -> Self:
+        fields = {name: type(self).model_fields[name] for name in ("dry_base", "dry_allowed_length")}
+        unused = [name for name, field in fields.items() if getattr(self, name) != field.default]
+        if unused and not self.dry_multiplier:
+            raise ValueError(f"{unused[0]} has no effect without dry_multiplier")
+        return self
 
 
 class GreedyDecoding(_Penalised):
@@ -62,11 +79,11 @@ class GreedyDecoding(_Penalised):
 class SamplingDecoding(_Penalised):
     """Sampling: penalties and restrictions in the order of the settings below, then a draw.
 
-    In full: ``min_new_tokens``, penalties, ``no_repeat_ngram``, ``top_n_sigma``, ``min_k``, ``temperature``,
-    ``top_k``, ``top_p``, ``min_p``, ``typical_p``, ``epsilon_cutoff``, ``eta_cutoff``. Each restriction sees
-    the renormalised distribution that the previous ones left. This is the order of transformers, which has
-    neither top-n-sigma nor min-k. These two are defined on the logits; before the temperature, the set that
-    they leave cannot depend on it.
+    In full: ``min_new_tokens``, penalties, DRY, ``no_repeat_ngram``, ``top_n_sigma``, ``min_k``,
+    ``temperature``, ``top_k``, ``top_p``, ``min_p``, ``typical_p``, ``epsilon_cutoff``, ``eta_cutoff``. Each
+    restriction sees the renormalised distribution that the previous ones left. This is the order of
+    transformers, which has neither DRY, top-n-sigma nor min-k. The last two are defined on the logits; before
+    the temperature, the set that they leave cannot depend on it.
 
     The defaults sample from the full distribution. PR Table B.4, NW section 5, MC section 3.
     """
@@ -104,14 +121,63 @@ class BeamDecoding(_WithoutRepeats):
     """Number of hypotheses."""
 
 
-class ContrastiveDecoding(_DecodingBase):
+class ContrastiveSearchDecoding(_DecodingBase):
     """Contrastive search (Su et al. 2022, equation 5): probable tokens that differ from the previous ones."""
 
-    strategy: Literal["contrastive"]
+    strategy: Literal["contrastive-search"]
     k: Count
     """Number of candidates, the most probable tokens."""
     alpha: Annotated[float, Field(ge=0, le=1)]
     """Weight of the degeneration penalty; 0 is greedy search."""
+
+
+MOST_ADAPTIVE = 15
+"""The greatest k of adaptive contrastive search."""
+
+
+class AdaptiveContrastiveSearchDecoding(_DecodingBase):
+    """Contrastive search whose k and alpha follow the entropy, step by step (Garces Arias et al. 2024).
+
+    If the entropy of the model's distribution is above its median over the earlier steps, k is above 10, up
+    to 15; if that of the k most probable tokens is, alpha is above 0.5.
+    """
+
+    strategy: Literal["adaptive-contrastive-search"]
+    q: Quantity = 1.0
+    """How strongly k and alpha follow the entropy."""
+
+
+class GuardDecoding(_DecodingBase):
+    """GUARD: a draw from the k most probable tokens, less probable if they occurred (Ding et al. 2025).
+
+    The probability of a token is multiplied by alpha for each time that it occurred, prompt included. k, from
+    5 to 14, and alpha follow the entropy of the last steps and of the whole text.
+    """
+
+    strategy: Literal["guard"]
+    q: Quantity = 1.0
+    """How strongly k and alpha follow the entropy."""
+    window: TwoOrMore = 7
+    """Number of last steps, the current one included, that are compared with the whole text."""
+    temperature: Quantity = 0.9
+    """Divides the logits first."""
+
+
+class ContrastiveDecoding(_DecodingBase):
+    """Beam search for a text that the model finds more probable than an amateur does (Li et al. 2023).
+
+    The score of a token is its log-probability by the model less that by the amateur, a smaller model.
+    """
+
+    strategy: Literal["contrastive-decoding"]
+    amateur: Slug
+    """Slug of the smaller model, an entry of ``models.yaml`` with the same tokenizer."""
+    alpha: Share = 0.1
+    """Only tokens with at least this share of the greatest probability are candidates."""
+    amateur_temperature: Quantity = 1.0
+    """Divides the amateur's logits: 0.5 in the paper for GPT-2, 1 for OPT."""
+    beams: Count = 5
+    """Number of hypotheses; 1 for greedy search."""
 
 
 class GivenDecoding(_DecodingBase):
@@ -123,7 +189,14 @@ class GivenDecoding(_DecodingBase):
 
 
 Decoding = Annotated[
-    GreedyDecoding | SamplingDecoding | BeamDecoding | ContrastiveDecoding | GivenDecoding,
+    GreedyDecoding
+    | SamplingDecoding
+    | BeamDecoding
+    | ContrastiveSearchDecoding
+    | AdaptiveContrastiveSearchDecoding
+    | GuardDecoding
+    | ContrastiveDecoding
+    | GivenDecoding,
     Field(discriminator="strategy"),
 ]
 
@@ -134,7 +207,15 @@ def parse_decoding(entry: Mapping[str, Any]) -> Decoding:
     return decoding
 
 
-LACKING = ("no_repeat_ngram", "top_n_sigma", "min_k", "typical_p", "epsilon_cutoff", "eta_cutoff")
+LACKING = (
+    "dry_multiplier",
+    "no_repeat_ngram",
+    "top_n_sigma",
+    "min_k",
+    "typical_p",
+    "epsilon_cutoff",
+    "eta_cutoff",
+)
 """Settings that vLLM and most servers lack. A few servers have some of them, but the others ignore an unknown
 field in silence, and the texts would not be what they are called."""
 
@@ -149,7 +230,7 @@ def unsupported(engine: str, decoding: Decoding, reasoning: bool = False) -> str
     """
     if isinstance(decoding, GivenDecoding):
         return "only texts that were generated elsewhere can have the strategy given: use another one"
-    if reasoning and isinstance(decoding, BeamDecoding):
+    if reasoning and isinstance(decoding, BeamDecoding | ContrastiveDecoding):
         return "beam search cannot tell a thought from an answer: use another strategy for reasoning"
     if engine == "transformers":
         return None
@@ -173,15 +254,16 @@ def kind_of(decoding: Decoding) -> str:
     """Return the name by which decodings are compared: the strategy or, for sampling, what restricts it.
 
     That is the one setting of sampling, such as temperature or top-p, that differs from its default, or
-    "sampling" for several. Sampling from the full distribution is temperature sampling, at temperature 1 (MC
-    Table 1).
+    "sampling" for several; penalties other than DRY do not count. Sampling from the full distribution is
+    temperature sampling, at temperature 1 (MC Table 1).
     """
     if not isinstance(decoding, SamplingDecoding):
         return decoding.strategy
+    others = GreedyDecoding.model_fields.keys() - {"dry_multiplier"}
     kinds = [
-        name.replace("_", "-")
+        name.removesuffix("_multiplier").replace("_", "-")
         for name, field in SamplingDecoding.model_fields.items()
-        if name not in GreedyDecoding.model_fields and getattr(decoding, name) != field.default
+        if name not in others and getattr(decoding, name) != field.default
     ]
     return "sampling" if len(kinds) > 1 else kinds[0] if kinds else "temperature"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from textgamut.config.entries.decoding import Decoding
@@ -49,7 +50,13 @@ class Engine(Protocol):
 
 
 def open_engine(
-    model: TextModel, name: str, gpus: int, batch_size: int, device: torch.device, dtype: torch.dtype | None
+    model: TextModel,
+    name: str,
+    gpus: int,
+    batch_size: int,
+    device: torch.device,
+    dtype: torch.dtype | None,
+    amateur: TextModel | None = None,
 ) -> Engine:
     """Load a model, or create a client of its server.
 
@@ -60,10 +67,11 @@ def open_engine(
         batch_size: Maximum number of samples per batch or, with a server, of concurrent requests.
         device: Device of the model, for the engine transformers.
         dtype: Dtype of the weights, for the engine transformers; other engines use the registry entry.
+        amateur: The same of the smaller model of contrastive decoding, for the engine transformers.
 
     Raises:
         TextgamutError: As ``checkpoints.prepare`` and ``load_generator``, or if the engine is not
-            installed.
+            installed, or the amateur has another tokenizer.
     """
     if isinstance(model.source, OpenAISource):
         from textgamut.generation.engines.openai import OpenAIEngine
@@ -88,9 +96,17 @@ def open_engine(
         check_generator(folder)
         flags = model.batch_invariant, model.reasoning
         return VllmEngine(folder, tokenizer, model.dtype, gpus, batch_size, *flags)
+    from textgamut.generation.amateur import check_same_tokens
     from textgamut.generation.engines.transformers import TransformersEngine
 
     assert dtype is not None
-    adapter = prepare_adapter(model.adapter)
-    network = load_generator(folder, dtype, device, spread=gpus > 1, adapter=adapter)
-    return TransformersEngine(network, tokenizer, batch_size, model.reasoning)
+
+    def network(entry: TextModel, of: Path) -> Any:
+        adapter = prepare_adapter(entry.adapter)
+        return load_generator(of, dtype, device, spread=gpus > 1, adapter=adapter)
+
+    smaller = None
+    if amateur:
+        check_same_tokens(folder, tokenizer, beside := prepare(amateur.checkpoint))
+        smaller = network(amateur, beside)
+    return TransformersEngine(network(model, folder), tokenizer, batch_size, model.reasoning, smaller)

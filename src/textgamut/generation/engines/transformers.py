@@ -6,13 +6,24 @@ import logging
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from textgamut.config.entries.decoding import BeamDecoding, ContrastiveDecoding, Decoding, unsupported
+from textgamut.config.entries.decoding import (
+    AdaptiveContrastiveSearchDecoding,
+    BeamDecoding,
+    ContrastiveDecoding,
+    ContrastiveSearchDecoding,
+    Decoding,
+    GuardDecoding,
+    unsupported,
+)
 from textgamut.config.entries.models import Reasoning
 from textgamut.errors import ConfigError, ModelError
+from textgamut.generation.amateur import AmateurContrast
 from textgamut.generation.batch_rows import Rows, open_rows
 from textgamut.generation.contrastive import ContrastiveChooser
+from textgamut.generation.guard import GuardChooser
+from textgamut.generation.repeats import breakers_of, forbid_repeats
 from textgamut.generation.requests import Request, Sample, encode, ordered
-from textgamut.generation.sampling import Chooser, forbid_repeats, random_stream
+from textgamut.generation.sampling import Chooser, random_stream
 from textgamut.generation.thoughts import UNCLOSED, Limits
 from textgamut.models.log_likelihood import log_likelihoods
 from textgamut.text import clean_up_spaces
@@ -24,7 +35,12 @@ class TransformersEngine:
     """A language model of transformers, causal or an encoder-decoder, on one or more GPUs or on the CPU."""
 
     def __init__(
-        self, model: Any, tokenizer: Any, batch_size: int, reasoning: Reasoning | None = None
+        self,
+        model: Any,
+        tokenizer: Any,
+        batch_size: int,
+        reasoning: Reasoning | None = None,
+        amateur: Any = None,
     ) -> None:
         """Wrap a loaded model.
 
@@ -34,7 +50,9 @@ class TransformersEngine:
             batch_size: Maximum number of samples per batch (of hypotheses in beam search). It is halved when
                 the engine runs out of memory.
             reasoning: For a model that thinks before it answers.
+            amateur: A smaller model with the same tokenizer, for contrastive decoding.
         """
+        self._amateur = amateur
         self._model, self._tokenizer, self._reasoning = model, tokenizer, reasoning
         self.batch_size = batch_size
         named = model.generation_config.eos_token_id
@@ -64,7 +82,7 @@ class TransformersEngine:
         left = ordered(requests, [len(prompt) for prompt in prompts])
         while left:
             rows = self.batch_size
-            if isinstance(decoding, BeamDecoding):
+            if isinstance(decoding, BeamDecoding | ContrastiveDecoding):
                 rows = max(1, rows // decoding.beams)
             batch = left[:rows]
             try:
@@ -93,7 +111,7 @@ class TransformersEngine:
 
         begins: list[int | None] = [0] * len(batch)
         with torch.inference_mode():
-            if isinstance(decoding, BeamDecoding):
+            if isinstance(decoding, BeamDecoding | ContrastiveDecoding):
                 texts, sums = self._beam(prompts, decoding)
             else:
                 texts, sums, begins = self._step_by_step(batch, prompts, decoding, seed)
@@ -129,13 +147,19 @@ class TransformersEngine:
         limits = Limits(decoding, self._reasoning, self._tokenizer)
         running = open_rows(self._model, prompts)
         ends = torch.tensor(self._end_tokens, device=running.ids.device)
-        logits, hidden = running.read(hidden=isinstance(decoding, ContrastiveDecoding))
-        choose: Chooser | ContrastiveChooser
+        searched = ContrastiveSearchDecoding | AdaptiveContrastiveSearchDecoding
+        logits, hidden = running.read(hidden=isinstance(decoding, searched))
+        choose: Chooser | ContrastiveChooser | GuardChooser
         if isinstance(running, Rows) and hidden is not None:
             choose = ContrastiveChooser(decoding, running, hidden)
         else:
             streams = [random_stream(seed, item.prompt_id, item.completion, limits.most) for item in batch]
-            choose = Chooser(decoding, running.ids, running.mask, streams, logits.shape[-1])
+            begun = decoding, running.ids, running.mask, streams, logits.shape[-1]
+            if isinstance(decoding, GuardDecoding):
+                choose = GuardChooser(*begun)
+            else:
+                dry = decoding.dry_multiplier > 0
+                choose = Chooser(*begun, breakers_of(self._tokenizer, logits.shape[-1]) if dry else None)
         new: list[list[int]] = [[] for _ in batch]
         sums = [0.0] * len(batch)
         begins: list[int | None] = [None if self._reasoning else 0] * len(batch)
@@ -176,14 +200,18 @@ class TransformersEngine:
             logits = choose.logits if isinstance(choose, ContrastiveChooser) else running.append(chosen)
         return new, sums, begins
 
-    def _beam(self, prompts: list[list[int]], decoding: BeamDecoding) -> tuple[list[list[int]], list[float]]:
+    def _beam(
+        self, prompts: list[list[int]], decoding: BeamDecoding | ContrastiveDecoding
+    ) -> tuple[list[list[int]], list[float]]:
         """Return the tokens and the log-likelihood of each row's best hypothesis by transformers' search."""
         from transformers import LogitsProcessorList
 
         rows = open_rows(self._model, prompts)
         padding = self._tokenizer.pad_token_id
         processors = LogitsProcessorList()
-        if n := decoding.no_repeat_ngram:
+        if isinstance(decoding, ContrastiveDecoding):
+            processors.append(AmateurContrast(decoding, self._amateur, prompts))
+        elif n := decoding.no_repeat_ngram:
             # The processor of transformers counts the padding, so that a text would depend on the others.
             starts = rows.mask.argmax(dim=1).repeat_interleave(decoding.beams)
             processors.append(lambda ids, scores: forbid_repeats(scores, ids, starts, n))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from textgamut.config.entries.decoding import (
     BeamDecoding,
-    ContrastiveDecoding,
+    ContrastiveSearchDecoding,
     Decoding,
     SamplingDecoding,
     hyperparameters_of,
@@ -18,7 +18,7 @@ from textgamut.errors import DataError
 
 STRATEGIES = {
     "beam": "beam",
-    "contrastive": "CS",
+    "contrastive-search": "CS",
     "temperature": "temp",
     "top-k": "topk",
     "top-p": "topp",
@@ -118,7 +118,7 @@ def _hyperparameters(decoding: Decoding) -> str | None:
     """Return the label of the paper; None if there is none for these settings."""
     if isinstance(decoding, BeamDecoding):
         return str(decoding.beams)
-    if isinstance(decoding, ContrastiveDecoding):
+    if isinstance(decoding, ContrastiveSearchDecoding):
         return f"('{decoding.alpha}', '{decoding.k}')"
     kind = kind_of(decoding)
     if not isinstance(decoding, SamplingDecoding) or kind not in STRATEGIES:

@@ -23,7 +23,7 @@ class Strategy(NamedTuple):
 
 STRATEGIES = {
     "beam": Strategy("Beam search", ("beams",)),
-    "contrastive": Strategy("Contrastive search", ("k", "alpha")),
+    "contrastive-search": Strategy("Contrastive search", ("k", "alpha")),
     "temperature": Strategy("Temperature sampling", ("temperature",)),
     "top-k": Strategy("Top-k sampling", ("top_k",)),
     "top-p": Strategy("Top-p (nucleus) sampling", ("top_p",)),

@@ -23,7 +23,7 @@ MODELS = {
     "mine": {"label": "Mine", "family": "o", "chat": False},
 }
 DECODINGS: dict[str, dict[str, Any]] = {
-    "cs": {"strategy": "contrastive", "k": 15, "alpha": 0.6, "max_new_tokens": 8},
+    "cs": {"strategy": "contrastive-search", "k": 15, "alpha": 0.6, "max_new_tokens": 8},
     "beam": {"strategy": "beam", "beams": 50, "max_new_tokens": 8},
     "t7": {"strategy": "sampling", "temperature": 0.7, "max_new_tokens": 8},
 }
