@@ -258,8 +258,8 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
             "metrics.likelihood.scorer: unknown model 'smollm2-135m'; nearest valid: 'smollm2-135m-instruct'",
         ),
         (
-            change("metrics", value={"ngram": {"tokenizer": "gpt2"}}),
-            "metrics.ngram.tokenizer: unknown model 'gpt2'",
+            change("metrics", value={"ngram": {"tokenizer": "gpt3"}}),
+            "metrics.ngram.tokenizer: unknown model 'gpt3'",
         ),
         (
             change("metrics", value={"divergence": {"seeds": [1, 1]}}),
@@ -891,12 +891,12 @@ def test_tokens_are_counted_of_what_there_is() -> None:
         "shape": "tokens-per-word",
         "title": "Tokens",
         "dataset": "webtxt",
-        "models": ["gpt2", "davinci-002"],
+        "models": ["gpt3", "davinci-002"],
     }
     with pytest.raises(TextgamutError) as caught:
         load(tasks(p=PROMPTED) | {"targets": {"table_1": counted}})
     assert "targets.table_1.dataset: unknown dataset 'webtxt'; nearest valid: 'webtext'" in str(caught.value)
-    assert "targets.table_1.models: unknown model 'gpt2'" in str(caught.value)
+    assert "targets.table_1.models: unknown model 'gpt3'" in str(caught.value)
     assert "targets.table_1.models: model 'davinci-002' is served by an API" in str(caught.value)
 
 

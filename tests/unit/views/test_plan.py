@@ -32,6 +32,13 @@ DECODING: dict[str, Any] = {
     "warm": SAMPLING | {"temperature": 1.2, "max_new_tokens": 50},
     "beam": {"strategy": "beam", "beams": 4, "max_new_tokens": 100},
     "contrastive": {"strategy": "contrastive-search", "k": 5, "alpha": 0.6, "max_new_tokens": 100},
+    "adaptive": {"strategy": "adaptive-contrastive-search", "max_new_tokens": 100},
+    "amateur": {
+        "strategy": "contrastive-decoding",
+        "amateur": "strange",
+        "beams": 3,
+        "max_new_tokens": 100,
+    },
 }
 WEIGHTS = {"kind": "hf", "repo": "some/model", "revision": "0" * 40}
 PLAIN = {"label": "M", "family": "m", "chat": "none"}
@@ -153,7 +160,9 @@ def test_shards_are_jobs_and_gpus_multiply_hours(tmp_path) -> None:
     assert line.gpu_hours == pytest.approx(4 * line.hours)
 
 
-@pytest.mark.parametrize(("decoding", "factor"), [("beam", 4), ("contrastive", 5)])
+@pytest.mark.parametrize(
+    ("decoding", "factor"), [("beam", 4), ("contrastive", 5), ("adaptive", 15), ("amateur", 3)]
+)
 def test_hypotheses_and_candidates_cost_their_number(tmp_path, decoding, factor) -> None:
     plain, costly = (only(make_plan(configured({"fast": [name]}), tmp_path)) for name in ("plain", decoding))
     assert costly.new_tokens == plain.new_tokens

@@ -11,7 +11,7 @@ from helpers import ROOT
 from textgamut.catalogue import FAMILIES
 from textgamut.catalogue.family import JUDGE
 from textgamut.config.cells import Config
-from textgamut.config.loading import validate_config
+from textgamut.config.loading import load_config, validate_config
 from textgamut.workflow import resources
 from textgamut.workflow.families import family_of
 
@@ -68,6 +68,12 @@ def test_memory_grows_with_the_weights_and_the_attempt(demo: Config) -> None:
     assert resources.generation_memory(config, CHAT, 1) == 15_000
     assert resources.generation_memory(config, CHAT, 2) == 30_000
     assert resources.generation_memory(changed(demo, gigabytes=None), CHAT, 1) == 3000
+
+
+def test_an_amateur_needs_memory_beside_the_model() -> None:
+    config = load_config(ROOT / "config/papers/mc-extended.yaml")
+    cell = SimpleNamespace(task="books", model="gpt2-xl", decoding="contrastive-decoding-gpt2")
+    assert resources.generation_memory(config, cell, 1) == 3000 + int(1200 * (6.4 + 0.5))
 
 
 @pytest.mark.parametrize(

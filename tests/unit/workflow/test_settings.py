@@ -255,7 +255,7 @@ def test_winners_are_counted_by_model_strategy_and_hyperparameters(demo: Config)
     assert found == [
         ("greedy", "none"),
         ("beam", "beams 3"),
-        ("contrastive", "k 4, alpha 0.6"),
+        ("contrastive-search", "k 4, alpha 0.6"),
         ("temperature", "temperature 0.7"),
         ("top-k", "top_k 50"),
         ("top-p", "top_p 0.95"),
