@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from servers import Server, free_port
 
 from textgamut.config.entries.decoding import (
+    LACKING,
     BeamDecoding,
+    ContrastiveDecoding,
     ContrastiveSearchDecoding,
     Decoding,
     GreedyDecoding,
+    GuardDecoding,
     SamplingDecoding,
 )
 from textgamut.config.entries.sources import OpenAISource
@@ -23,10 +29,17 @@ from textgamut.errors import TextgamutError
 from textgamut.generation.engines.engine import Engine
 from textgamut.generation.engines.openai import OpenAIEngine
 from textgamut.generation.engines.transformers import TransformersEngine
-from textgamut.generation.engines.vllm import VllmEngine
-from textgamut.generation.requests import Request, Sample
+from textgamut.generation.engines.vllm import PROCESSOR, VllmEngine, vllm_settings
+from textgamut.generation.penalties import breakers_of, penalise
+from textgamut.generation.requests import Request, Sample, encode
+from textgamut.generation.sampling import restrict_all
 from textgamut.models.checkpoints import load_causal_model, load_tokenizer
 from textgamut.models.log_likelihood import log_likelihoods
+
+if importlib.util.find_spec("vllm"):
+    from vllm.v1.sample.logits_processor import MoveDirectionality
+
+    from textgamut.generation.engines.vllm_processor import Decoder
 
 LENGTH = 24
 GREEDY = GreedyDecoding(strategy="greedy", max_new_tokens=LENGTH)
@@ -185,6 +198,153 @@ def test_log_likelihoods_are_of_the_model_s_own_distribution(
         assert row["log_likelihood"] == pytest.approx(value, abs=1e-3)
 
 
+# --- what textgamut adds --------------------------------------------------------------------------------
+
+RULES: list[dict[str, float]] = [
+    {"no_repeat_ngram": 2},
+    {"dry_multiplier": 3.0, "dry_allowed_length": 1},
+    {"dry_multiplier": 0.8, "repetition_penalty": 1.3, "presence_penalty": -1.0, "frequency_penalty": 0.5},
+]
+RESTRICTIONS: list[dict[str, float]] = [
+    {"top_n_sigma": 1.0},
+    {"min_k": 30.0},
+    {"typical_p": 0.6},
+    {"epsilon_cutoff": 0.01},
+    {"eta_cutoff": 0.05},
+    {"no_repeat_ngram": 1, "top_k": 20, "top_p": 0.9, "temperature": 1.5},
+    {"dry_multiplier": 3.0, "dry_allowed_length": 1, "top_p": 0.8, "min_new_tokens": 9},
+    {"frequency_penalty": 1.0, "presence_penalty": 0.5, "repetition_penalty": 1.2, "typical_p": 0.9},
+    {"top_n_sigma": 3.0, "temperature": 2.0, "top_k": 30, "min_p": 0.02, "epsilon_cutoff": 0.02},
+]
+
+
+@pytest.fixture(scope="module")
+def distributions(checkpoint: Path) -> Iterator[Any]:
+    """vLLM that returns the log-probabilities of all tokens which it draws from."""
+    import vllm
+
+    model = vllm.LLM(
+        model=str(checkpoint),
+        dtype="float32",
+        max_num_seqs=4,
+        logits_processors=[PROCESSOR],
+        logprobs_mode="processed_logprobs",
+        max_logprobs=-1,
+    )
+    yield model
+    model.llm_engine.engine_core.shutdown()
+
+
+def test_every_setting_is_tested() -> None:
+    assert set(LACKING) <= {name for settings in [*RULES, *RESTRICTIONS] for name in settings}
+
+
+@pytest.mark.parametrize("rules", RULES)
+def test_rules_are_those_of_transformers(
+    engine: VllmEngine, oracle: TransformersEngine, rules: dict[str, float]
+) -> None:
+    """With more samples than vLLM runs at once, so that they change places."""
+    decoding = GREEDY.model_copy(update=rules)
+    ruled = run(engine, decoding)
+    assert texts(ruled) == texts(run(oracle, decoding))
+    assert texts(ruled) != texts(run(engine, GREEDY))
+
+
+@pytest.mark.parametrize("restrictions", RESTRICTIONS)
+def test_draws_are_from_the_distribution_of_transformers(
+    distributions: Any, network: Any, oracle: TransformersEngine, restrictions: dict[str, float]
+) -> None:
+    """The same tokens at every step, with the same probabilities."""
+    import vllm
+
+    decoding = SAMPLING.model_copy(update={"temperature": 1.0, "top_p": 1.0} | restrictions)
+    settings = vllm_settings(decoding) | {"logprobs": -1}
+    tokenizer = oracle._tokenizer
+    prompts = [encode(request, tokenizer) for request in REQUESTS]
+    outputs = distributions.generate(
+        [vllm.TokensPrompt(prompt_token_ids=prompt) for prompt in prompts],
+        [vllm.SamplingParams(**settings, seed=i) for i, _ in enumerate(prompts)],
+        use_tqdm=False,
+    )
+    forbidden = 0
+    for prompt, output in zip(prompts, outputs, strict=True):
+        new = list(output.outputs[0].token_ids)
+        for step, found in enumerate(output.outputs[0].logprobs):
+            expected = distribution(network, tokenizer, prompt, new[:step], decoding)
+            theirs = torch.full_like(expected, -torch.inf)
+            for token, value in found.items():
+                theirs[token] = value.logprob
+            assert torch.equal(theirs.exp() > 0, expected.exp() > 0)
+            torch.testing.assert_close(theirs.exp(), expected.exp(), atol=1e-5, rtol=1e-3)
+            forbidden += int((expected == -torch.inf).sum())
+    assert forbidden or not set(restrictions) - {"frequency_penalty", "presence_penalty"}
+
+
+@pytest.mark.parametrize("settings", [*RULES, *RESTRICTIONS])
+def test_both_runners_of_vllm_have_the_same_logits(
+    checkpoint: Path, network: Any, oracle: TransformersEngine, settings: dict[str, float]
+) -> None:
+    """The second runner needs a GPU: what it passes, as its interface describes it, is made here."""
+    from vllm import SamplingParams
+
+    tokenizer, decoding = oracle._tokenizer, SAMPLING.model_copy(update=settings)
+    pairs = [(encode(request, tokenizer), [5, 7, 5, 7, 9, 5][:n]) for n, request in enumerate(REQUESTS[:6])]
+    logits = torch.cat(
+        [network(torch.tensor([prompt + new])).logits[:, -1] for prompt, new in pairs]
+    ).detach()
+    params = SamplingParams(**vllm_settings(decoding))
+    config = SimpleNamespace(model_config=SimpleNamespace(tokenizer=str(checkpoint)))
+
+    first = Decoder(config, "cpu", False)
+    added = [(row, params, prompt, new) for row, (prompt, new) in enumerate(pairs)]
+    first.update_state(SimpleNamespace(removed=[], added=added, moved=[]))
+    expected = first.apply(logits.clone())
+    first.update_state(SimpleNamespace(removed=[], added=[], moved=[(0, 3, MoveDirectionality.SWAP)]))
+    swapped = [3, 1, 2, 0, 4, 5]
+    assert torch.equal(first.apply(logits[swapped]), expected[swapped])
+    last = (5, 1, MoveDirectionality.UNIDIRECTIONAL)
+    first.update_state(SimpleNamespace(removed=[1], added=[], moved=[last]))
+    assert torch.equal(first.apply(logits[[3, 5, 2, 0, 4]]), expected[[3, 5, 2, 0, 4]])
+
+    slots = [4, 9, 0, 7, 2, 5]
+    tokens = torch.randint(0, 60, (10, 64), dtype=torch.int32)  # what other requests have left
+    for slot, (prompt, new) in zip(slots, pairs, strict=True):
+        tokens[slot, : len(prompt + new) - 1] = torch.tensor((prompt + new)[:-1])
+    lengths = torch.zeros(10, dtype=torch.int32)
+    lengths[slots] = torch.tensor([len(prompt) for prompt, _ in pairs], dtype=torch.int32)
+    state = SimpleNamespace(
+        all_token_ids=SimpleNamespace(gpu=tokens), prompt_len=SimpleNamespace(gpu=lengths)
+    )
+    second = Decoder(config, state)
+    assert all(second.add_request(slot, params) for slot in slots)
+    whole = [prompt + new for prompt, new in pairs]
+    context = SimpleNamespace(
+        idx_mapping_np=np.array(slots),
+        expanded_idx_mapping=torch.tensor(slots),
+        pos=torch.tensor([len(ids) - 1 for ids in whole]),
+        input_ids=torch.tensor([ids[-1] for ids in whole]),
+        seq_lens_upper_bound_np=np.array([len(ids) + 1 for ids in whole]),
+    )
+    assert torch.equal(second.apply(logits.clone(), context), expected)
+    assert not second.add_request(slots[0], SamplingParams())
+    assert torch.equal(second.apply(logits.clone(), context)[0], logits[0])
+
+
+@torch.inference_mode()
+def distribution(
+    network: Any, tokenizer: Any, prompt: list[int], new: list[int], decoding: SamplingDecoding
+) -> torch.Tensor:
+    """The log-probabilities of the next token by the functions of the engine transformers."""
+    ids = torch.tensor([prompt + new])
+    logits = network(ids).logits[:, -1].float()
+    if len(new) < decoding.min_new_tokens:
+        logits[:, tokenizer.eos_token_id] = -torch.inf
+    counts = torch.bincount(ids[0, len(prompt) :], minlength=logits.shape[1])[None].float()
+    breakers = breakers_of(tokenizer, logits.shape[1]) if decoding.dry_multiplier else None
+    logits = penalise(logits, decoding, ids, torch.tensor([0]), counts, breakers)
+    return restrict_all(logits, decoding).log_softmax(-1)[0]
+
+
 # --- what is refused and recorded -----------------------------------------------------------------------
 
 
@@ -193,7 +353,8 @@ def test_log_likelihoods_are_of_the_model_s_own_distribution(
     [
         BeamDecoding(strategy="beam", max_new_tokens=5, beams=2),
         ContrastiveSearchDecoding(strategy="contrastive-search", max_new_tokens=5, k=4, alpha=0.6),
-        SAMPLING.model_copy(update={"typical_p": 0.9}),
+        GuardDecoding(strategy="guard", max_new_tokens=5),
+        ContrastiveDecoding(strategy="contrastive-decoding", max_new_tokens=5, amateur="small"),
     ],
 )
 def test_decodings_that_vllm_lacks_are_named(engine: VllmEngine, decoding: Any) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textgamut.errors import ModelError
-from textgamut.generation.repeats import forbid_repeats, penalise_repeats
+from textgamut.generation.penalties import penalise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -69,7 +69,7 @@ class Chooser:
             mask: (rows, prompt length), 0 for padding.
             streams: One random stream per row, at least ``max_new_tokens`` long; greedy search ignores them.
             vocabulary: Number of logits.
-            breakers: Which tokens end a repetition, for DRY (``repeats.breakers_of``).
+            breakers: Which tokens end a repetition, for DRY (``penalties.breakers_of``).
         """
         import torch
 
@@ -100,7 +100,7 @@ class Chooser:
         import torch
 
         check_finite(logits)
-        logits = self._without_repeats(self._dry(self._penalised(logits)))
+        logits = penalise(logits, self._decoding, self._seen, self._starts, self._counts, self._breakers)
         if self._decoding.strategy == "greedy":
             tokens = logits.argmax(dim=-1)
         else:
@@ -123,40 +123,6 @@ class Chooser:
         self._starts = self._starts[rows]
         if self._counts is not None:
             self._counts = self._counts[rows]
-
-    def _penalised(self, logits: torch.Tensor) -> torch.Tensor:
-        """Apply the repetition penalty (prompt and text), and the presence and frequency penalties (text)."""
-        import torch
-
-        penalty = self._decoding.repetition_penalty
-        if penalty != 1.0:
-            values = logits.gather(1, self._seen)
-            values = torch.where(values < 0, values * penalty, values / penalty)
-            logits = logits.scatter(1, self._seen, values)
-        if self._counts is not None:
-            logits = logits - self._decoding.presence_penalty * (self._counts > 0)
-            logits = logits - self._decoding.frequency_penalty * self._counts
-        return logits
-
-    def _dry(self, logits: torch.Tensor) -> torch.Tensor:
-        of = self._decoding
-        if self._breakers is None or not of.dry_multiplier:
-            return logits
-        penalty = of.dry_multiplier, of.dry_base, of.dry_allowed_length
-        return penalise_repeats(logits, self._seen, self._starts, self._breakers, penalty)
-
-    def _without_repeats(self, logits: torch.Tensor) -> torch.Tensor:
-        import torch
-
-        n = self._decoding.no_repeat_ngram
-        if not n:
-            return logits
-        logits = forbid_repeats(logits, self._seen, self._starts, n)
-        if bool((logits == -torch.inf).all(dim=-1).any()):
-            raise ModelError(
-                f"no_repeat_ngram: {n}: every token would repeat an n-gram: raise it, or set it to 0"
-            )
-        return logits
 
 
 def as_tensor(streams: Sequence[NDArray[np.uint64]], device: torch.device) -> torch.Tensor:
@@ -301,15 +267,41 @@ def draw_tokens(
     import torch
 
     vocabulary = logits.shape[1]
-    if top_k is not None and top_k >= vocabulary:
-        top_k = None
-    if top_p >= 1.0 and top_k is None:
+    if _keeps_all(top_p, top_k, vocabulary):
         ids = torch.arange(vocabulary, device=logits.device)
         # Eight rows at a time, since the noise in float64 takes much memory.
         pieces = zip(torch.split(logits, 8), torch.split(random, 8), strict=True)
         return torch.cat(
             [gumbel_max(restrict(of) if restrict else of, ids, numbers) for of, numbers in pieces]
         )
+    top_set, ids, open_ended = _top_set(logits, top_p, top_k, head)
+    winners = gumbel_max(restrict(top_set) if restrict else top_set, ids, random)
+    tokens = ids.gather(1, winners[:, None]).squeeze(1)
+    if bool(open_ended.any()):
+        tokens[open_ended] = draw_tokens(
+            logits[open_ended], top_p, random[open_ended], top_k, 4 * ids.shape[1], restrict
+        )
+    return tokens
+
+
+def _keeps_all(top_p: float, top_k: int | None, vocabulary: int) -> bool:
+    return top_p >= 1.0 and (top_k is None or top_k >= vocabulary)
+
+
+def _top_set(
+    logits: torch.Tensor, top_p: float, top_k: int | None, head: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Restrict the head of a distribution to the top-k tokens, then to their nucleus; see ``draw_tokens``.
+
+    Returns:
+        The logits of the head (rows, size), -inf for the tokens that are not kept; their ids; and in which
+        rows (rows,) the head is too small, so that tokens are missing.
+    """
+    import torch
+
+    vocabulary = logits.shape[1]
+    if top_k is not None and top_k >= vocabulary:
+        top_k = None
     size = min(max(head, (top_k or 0) + 1), vocabulary)
     top, ids = logits.topk(size, dim=-1)
     kth = None if top_k is None else top[:, top_k - 1 : top_k]
@@ -320,17 +312,29 @@ def draw_tokens(
         reached = mass >= top_p
         last = torch.where(reached.any(dim=-1), reached.int().argmax(dim=-1), size - 1)
         least = torch.maximum(least, top.gather(1, last[:, None]))
-    top_set = top.masked_fill(top < least, -torch.inf)
-    winners = gumbel_max(restrict(top_set) if restrict else top_set, ids, random)
-    tokens = ids.gather(1, winners[:, None]).squeeze(1)
     # The head is large enough if it ends below the set, including all ties with the set's last token. With
     # top-k it must contain all top-k tokens, since these determine the nucleus.
-    open_ended = (top[:, -1:] >= (least if kth is None else kth)).squeeze(1)
-    if size < vocabulary and bool(open_ended.any()):
-        tokens[open_ended] = draw_tokens(
-            logits[open_ended], top_p, random[open_ended], top_k, 4 * size, restrict
-        )
-    return tokens
+    open_ended = (top[:, -1:] >= (least if kth is None else kth)).squeeze(1) & (size < vocabulary)
+    return top.masked_fill(top < least, -torch.inf), ids, open_ended
+
+
+def restrict_all(logits: torch.Tensor, decoding: SamplingDecoding) -> torch.Tensor:
+    """Apply all restrictions of sampling and the temperature, for an engine that draws by itself.
+
+    Args:
+        logits: float32 (rows, vocabulary), finite in the sense of ``check_finite``; -inf forbids a token.
+        decoding: The decoding setting.
+
+    Returns:
+        (rows, vocabulary): the softmax of these logits is the distribution to draw from.
+    """
+    import torch
+
+    logits = restrict_logits(logits, decoding) / decoding.temperature
+    if not _keeps_all(decoding.top_p, decoding.top_k, logits.shape[1]):
+        top_set, ids, _ = _top_set(logits, decoding.top_p, decoding.top_k, logits.shape[1])
+        logits = torch.full_like(logits, -torch.inf).scatter(1, ids, top_set)
+    return restrict_probabilities(logits, decoding)
 
 
 def gumbel_max(logits: torch.Tensor, ids: torch.Tensor, random: torch.Tensor) -> torch.Tensor:

@@ -27,7 +27,7 @@ from textgamut.config.entries.models import Chat, Reasoning
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.errors import TextgamutError
 from textgamut.generation.engines.openai import OpenAIEngine, server_settings
-from textgamut.generation.engines.vllm import ROUNDS, VllmEngine, vllm_settings
+from textgamut.generation.engines.vllm import PROCESSOR, ROUNDS, VllmEngine, vllm_settings
 from textgamut.generation.requests import Request, encode, seed_of
 from textgamut.models.checkpoints import load_tokenizer
 from textgamut.sources.chat_server import ServedModel
@@ -80,10 +80,26 @@ def test_strategies_that_an_engine_lacks_are_named(settings: Any, decoding: Any)
 
 
 @pytest.mark.parametrize("name", LACKING)
-@pytest.mark.parametrize("settings", [server_settings, vllm_settings])
-def test_settings_that_an_engine_lacks_are_named(settings: Any, name: str) -> None:
-    with pytest.raises(TextgamutError, match=f"no {name}: leave it out, or use the engine transformers"):
-        settings(SAMPLING.model_copy(update={name: 3}))
+def test_settings_that_a_server_lacks_are_named(name: str) -> None:
+    with pytest.raises(
+        TextgamutError, match=f"no {name}: leave it out, or use the engine transformers or vl"
+    ):
+        server_settings(SAMPLING.model_copy(update={name: 3}))
+
+
+@pytest.mark.parametrize("name", LACKING)
+@pytest.mark.parametrize("decoding", [GREEDY, SAMPLING])
+def test_textgamut_does_what_vllm_lacks_and_the_rest_with_it(decoding: Any, name: str) -> None:
+    """In one order, so that vLLM's own settings have no effect."""
+    if name not in type(decoding).model_fields:
+        return
+    changed = decoding.model_copy(update={name: 3, "presence_penalty": 0.5, "repetition_penalty": 1.2})
+    found = vllm_settings(changed)
+    assert found["extra_args"] == {"textgamut": changed.model_dump(mode="json")}
+    assert found["temperature"] == (1.0 if decoding is SAMPLING else 0.0)
+    assert set(found) == {
+        *("temperature", "extra_args", "max_tokens", "min_tokens", "logprobs", "detokenize"),
+    }
 
 
 def test_a_server_cannot_be_kept_from_ending_a_text() -> None:
@@ -201,8 +217,10 @@ class LLM:
         tensor_parallel_size: int,
         max_num_seqs: int,
         trust_remote_code: Literal[False],
+        logits_processors: list[str],
     ) -> None:
         assert trust_remote_code is False
+        assert logits_processors == [PROCESSOR]
         self.settings = (model, dtype, tensor_parallel_size, max_num_seqs)
         config = types.SimpleNamespace(dtype="torch.bfloat16", enforce_eager=False)
         self.llm_engine = types.SimpleNamespace(vllm_config=types.SimpleNamespace(model_config=config))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from textgamut.config.entries.decoding import GreedyDecoding, SamplingDecoding
 from textgamut.errors import TextgamutError
-from textgamut.generation.repeats import breakers_of, forbid_repeats, penalise_repeats
+from textgamut.generation.penalties import breakers_of, forbid_repeats, penalise_repeats
 from textgamut.generation.sampling import (
     Chooser,
     draw_tokens,

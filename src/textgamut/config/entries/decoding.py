@@ -216,8 +216,14 @@ LACKING = (
     "epsilon_cutoff",
     "eta_cutoff",
 )
-"""Settings that vLLM and most servers lack. A few servers have some of them, but the others ignore an unknown
-field in silence, and the texts would not be what they are called."""
+"""Settings that most servers lack, and vLLM without the help of textgamut. A few servers have some of them,
+but the others ignore an unknown field in silence, and the texts would not be what they are called."""
+
+
+def lacking(decoding: Decoding) -> list[str]:
+    """Return the settings of ``LACKING`` that a decoding setting has."""
+    fields = type(decoding).model_fields
+    return [name for name in LACKING if name in fields and getattr(decoding, name) != fields[name].default]
 
 
 def unsupported(engine: str, decoding: Decoding, reasoning: bool = False) -> str | None:
@@ -243,10 +249,8 @@ def unsupported(engine: str, decoding: Decoding, reasoning: bool = False) -> str
         reason = f"min_new_tokens: {decoding.min_new_tokens}: vLLM would count the thought: leave it at 1"
     elif engine == "openai" and decoding.spaces != "kept":
         reason = f"spaces: {decoding.spaces}: servers decode their tokens: leave it at kept"
-    else:
-        for name, field in type(decoding).model_fields.items():
-            if name in LACKING and getattr(decoding, name) != field.default:
-                reason = f"no {name}: leave it out, or use the engine transformers"
+    elif engine == "openai" and (absent := lacking(decoding)):
+        reason = f"no {absent[0]}: leave it out, or use the engine transformers or vllm"
     return reason and f"engine {engine}: {reason}"
 
 

@@ -21,7 +21,7 @@ from textgamut.generation.amateur import AmateurContrast
 from textgamut.generation.batch_rows import Rows, open_rows
 from textgamut.generation.contrastive import ContrastiveChooser
 from textgamut.generation.guard import GuardChooser
-from textgamut.generation.repeats import breakers_of, forbid_repeats
+from textgamut.generation.penalties import breakers_of, forbid_repeats
 from textgamut.generation.requests import Request, Sample, encode, ordered
 from textgamut.generation.sampling import Chooser, random_stream
 from textgamut.generation.thoughts import UNCLOSED, Limits

@@ -12,6 +12,7 @@ from textgamut.config.entries.decoding import (
     Decoding,
     GreedyDecoding,
     SamplingDecoding,
+    lacking,
     unsupported,
 )
 from textgamut.config.entries.models import Reasoning
@@ -20,6 +21,10 @@ from textgamut.generation.engines.transformers import decode_sample
 from textgamut.generation.requests import Request, Sample, encode, ordered, seed_of
 from textgamut.generation.thoughts import Limits
 
+PROCESSOR = "textgamut.generation.engines.vllm_processor:Decoder"
+"""The class that does what vLLM lacks, by the name with which vLLM loads it."""
+ARGUMENT = "textgamut"
+"""Name in ``SamplingParams.extra_args`` of the decoding setting that the class applies."""
 ROUNDS = 8
 """Number of samples passed to vLLM in one call, as a multiple of the batch size."""
 
@@ -73,7 +78,7 @@ class VllmEngine:
         self.batch_size, self._batch_invariant = batch_size, batch_invariant
         self._model = vllm.LLM(
             model=str(folder), dtype=dtype, tensor_parallel_size=max(gpus, 1), max_num_seqs=batch_size,
-            trust_remote_code=False,
+            trust_remote_code=False, logits_processors=[PROCESSOR],
         )  # fmt: skip
 
     @property
@@ -152,6 +157,20 @@ def vllm_settings(decoding: Decoding, reasoning: bool = False) -> dict[str, Any]
     if reason := unsupported("vllm", decoding, reasoning):
         raise ConfigError(reason)
     assert isinstance(decoding, GreedyDecoding | SamplingDecoding)
+    return _vllm_strategy(decoding) | {
+        "max_tokens": decoding.max_new_tokens,
+        "min_tokens": decoding.min_new_tokens,
+        "logprobs": 0,  # of the chosen token only, by default before penalties, temperature and min_tokens
+        "detokenize": False,
+    }
+
+
+def _vllm_strategy(decoding: GreedyDecoding | SamplingDecoding) -> dict[str, Any]:
+    """Return penalties, restrictions and the temperature."""
+    sampled = isinstance(decoding, SamplingDecoding)
+    if lacking(decoding):  # textgamut's own code does all of it
+        entry = decoding.model_dump(mode="json")
+        return {"temperature": 1.0 if sampled else 0.0, "extra_args": {ARGUMENT: entry}}
     settings: dict[str, Any] = {"temperature": 0.0}
     if isinstance(decoding, SamplingDecoding):
         settings = {
@@ -164,8 +183,4 @@ def vllm_settings(decoding: Decoding, reasoning: bool = False) -> dict[str, Any]
         "repetition_penalty": decoding.repetition_penalty,
         "presence_penalty": decoding.presence_penalty,
         "frequency_penalty": decoding.frequency_penalty,
-        "max_tokens": decoding.max_new_tokens,
-        "min_tokens": decoding.min_new_tokens,
-        "logprobs": 0,  # of the chosen token only, by default before penalties, temperature and min_tokens
-        "detokenize": False,
     }

@@ -1,16 +1,67 @@
-"""Rules against repetition that look at sequences of tokens: forbidden n-grams, and DRY."""
+"""Penalties and rules against repetition, which depend on the tokens so far."""
 
 from __future__ import annotations
 
 import functools
 from typing import TYPE_CHECKING, Any
 
+from textgamut.errors import ModelError
+
 if TYPE_CHECKING:
     import torch
+
+    from textgamut.config.entries.decoding import GreedyDecoding, SamplingDecoding
 
 BREAKERS = ("\n", ":", '"', "*")
 """DRY: a token whose text contains one of these ends a repetition. They keep lists, names and quotations
 apart, as its author recommends."""
+
+
+def penalise(
+    logits: torch.Tensor,
+    decoding: GreedyDecoding | SamplingDecoding,
+    tokens: torch.Tensor,
+    starts: torch.Tensor,
+    counts: torch.Tensor | None,
+    breakers: torch.Tensor | None,
+) -> torch.Tensor:
+    """Apply the penalties of greedy search and sampling, DRY, and the rule against repeated n-grams.
+
+    Args:
+        logits: float32 (rows, vocabulary); -inf forbids a token.
+        decoding: The decoding setting.
+        tokens: int64 (rows, length), prompt and text so far, padded on the left with tokens of the row.
+        starts: int64 (rows,), position of each row's first token after the padding.
+        counts: float32 (rows, vocabulary), how often each token occurs after the prompt; None if neither the
+            presence nor the frequency penalty is set.
+        breakers: Which tokens end a repetition (``breakers_of``); None without DRY.
+
+    Returns:
+        (rows, vocabulary).
+
+    Raises:
+        TextgamutError: If every token of a row would repeat an n-gram.
+    """
+    import torch
+
+    penalty = decoding.repetition_penalty
+    if penalty != 1.0:
+        values = logits.gather(1, tokens)
+        values = torch.where(values < 0, values * penalty, values / penalty)
+        logits = logits.scatter(1, tokens, values)
+    if counts is not None:
+        logits = logits - decoding.presence_penalty * (counts > 0)
+        logits = logits - decoding.frequency_penalty * counts
+    if breakers is not None:
+        dry = decoding.dry_multiplier, decoding.dry_base, decoding.dry_allowed_length
+        logits = penalise_repeats(logits, tokens, starts, breakers, dry)
+    if n := decoding.no_repeat_ngram:
+        logits = forbid_repeats(logits, tokens, starts, n)
+        if bool((logits == -torch.inf).all(dim=-1).any()):
+            raise ModelError(
+                f"no_repeat_ngram: {n}: every token would repeat an n-gram: raise it, or set it to 0"
+            )
+    return logits
 
 
 def forbid_repeats(logits: torch.Tensor, tokens: torch.Tensor, starts: torch.Tensor, n: int) -> torch.Tensor:
