@@ -42,7 +42,7 @@ EXPECTED = {
         "copy_references": 3,
         "rank_methods": 4,
     },
-    "papers/mc-extended.yaml": {"generate_texts": 1179, "fetch_model": 10, "rank_methods": 4},
+    "papers/mc-extended.yaml": {"generate_texts": 1179, "fetch_model": 10, "rank_methods": 2},
 }
 
 
