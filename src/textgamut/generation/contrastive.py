@@ -139,7 +139,7 @@ class _AdaptiveSettings:
         greatest = torch.full_like(whole, log_p.shape[1]).log()
         k = (10 * self._followed(whole, self._whole, greatest) + 5).round().long()
         k = k.clamp(max=log_p.shape[1])
-        top = log_p.topk(min(MOST_ADAPTIVE, log_p.shape[1]), dim=-1).values
+        top = logits.topk(min(MOST_ADAPTIVE, log_p.shape[1]), dim=-1).values.double()
         top = top.masked_fill(torch.arange(top.shape[1], device=k.device) >= k, -torch.inf)
         head = _entropy(top.log_softmax(dim=-1))
         alpha = self._followed(head, self._head, k.double().log()).round(decimals=2)
