@@ -34,6 +34,8 @@ class Rows:
         self.mask = torch.tensor(
             [[*pad, *([1] * len(p))] for pad, p in zip(padding, prompts, strict=True)], device=device
         )
+        self.head: Any = None
+        """The last layer, if ``read`` has found that it makes the logits of the last hidden states."""
         accepted = inspect.signature(model.forward).parameters
         self._last_only = {"logits_to_keep": 1} if "logits_to_keep" in accepted else {}
         self.has_positions = "position_ids" in accepted
@@ -60,8 +62,16 @@ class Rows:
             dimensions) or None.
         """
         positions = (self.mask.cumsum(dim=1) - 1).clamp(min=0)
-        output = self._forward(self.ids, self.mask, positions, output_hidden_states=hidden)
-        return output.logits[:, -1].float(), output.hidden_states[-1] if hidden else None
+        if not hidden:
+            return self._forward(self.ids, self.mask, positions).logits[:, -1].float(), None
+        seen: list[torch.Tensor] = []
+        head = self.model.get_output_embeddings()
+        with head.register_forward_pre_hook(lambda _, states: seen.append(states[0])):
+            output = self._forward(self.ids, self.mask, positions, output_hidden_states=True)
+        states = output.hidden_states[-1]
+        if seen and seen[0].shape[-1] == states.shape[-1] and bool((seen[0][:, -1] == states[:, -1]).all()):
+            self.head = head
+        return output.logits[:, -1].float(), states
 
     @property
     def inputs(self) -> dict[str, torch.Tensor]:

@@ -3,7 +3,9 @@
 The next token v of a row maximises (1 - alpha) p(v) - alpha max_j cos(h_v, h_j) among the k most probable
 tokens, where h_v is the last hidden state at v if v is appended, and j runs over all tokens so far. One
 forward pass processes all k candidates of a row at the same position: each attends to the row's past and to
-itself, but not to the others. The past is therefore stored once per row instead of once per candidate.
+itself, but not to the others. The past is therefore stored once per row instead of once per candidate. The
+choice is made before the last layer, which computes logits of the chosen candidate only: it takes a fifth to
+two thirds of the time of small models.
 """
 
 from __future__ import annotations
@@ -65,31 +67,43 @@ class ContrastiveChooser:
         rows = self._rows
         k, alpha = self._settings(logits)
         probability, candidates = logits.softmax(dim=-1).topk(int(k.max()), dim=-1)
-        output = rows.model(
-            input_ids=candidates,
-            attention_mask=_side_by_side(rows, candidates.shape[1]),
-            position_ids=rows.lengths[:, None].expand(candidates.shape),
-            past_key_values=rows.cache,
-            use_cache=True,
-            output_hidden_states=True,
-        )
-        states = normalize(output.hidden_states[-1].float(), dim=-1)
-        similarity = (states @ self._past.transpose(1, 2)).masked_fill(rows.mask[:, None] == 0, -torch.inf)
-        score = (1 - alpha) * probability - alpha * similarity.amax(dim=-1)
+        likely = (1 - alpha) * probability
         too_many = torch.arange(candidates.shape[1], device=k.device) >= k
-        forbidden = logits.gather(1, candidates) == -torch.inf
-        score = score.masked_fill(too_many | forbidden, -torch.inf)
-        best = score.argmax(dim=-1)
-        row = torch.arange(len(best), device=best.device)
-        tokens = candidates[row, best]
+        likely = likely.masked_fill(too_many | (logits.gather(1, candidates) == -torch.inf), -torch.inf)
+        chosen: list[torch.Tensor] = []
+
+        def choose(_: Any, hidden: tuple[torch.Tensor]) -> tuple[torch.Tensor]:
+            """Choose a candidate of each row by the hidden states, and return those of the chosen ones."""
+            states = normalize(hidden[0].float(), dim=-1).to(self._past.device)
+            similarity = states @ self._past.transpose(1, 2)
+            similarity = similarity.masked_fill(rows.mask[:, None] == 0, -torch.inf).amax(dim=-1)
+            best = (likely - alpha * similarity).argmax(dim=-1, keepdim=True)
+            chosen.extend([best, states.take_along_dim(best[..., None], dim=1)])
+            return (hidden[0].take_along_dim(best[..., None].to(hidden[0].device), dim=1),)
+
+        options = {
+            "input_ids": candidates,
+            "attention_mask": _side_by_side(rows, candidates.shape[1]),
+            "position_ids": rows.lengths[:, None].expand(candidates.shape),
+            "past_key_values": rows.cache,
+            "use_cache": True,
+        }
+        if rows.head is None:
+            output = rows.model(**options, output_hidden_states=True)
+            choose(None, (output.hidden_states[-1],))
+            self.logits = output.logits.take_along_dim(chosen[0][..., None], dim=1)[:, 0].float()
+        else:
+            with rows.head.register_forward_pre_hook(choose):
+                self.logits = rows.model(**options).logits[:, 0].float()
+        best, states = chosen
         width = rows.ids.shape[1]
         for layer in rows.cache.layers:
-            layer.keep_one(width, best)
-        rows.ids = torch.cat([rows.ids, tokens[:, None]], dim=1)
+            layer.keep_one(width, best[:, 0])
+        tokens = candidates.gather(1, best)
+        rows.ids = torch.cat([rows.ids, tokens], dim=1)
         rows.mask = torch.cat([rows.mask, rows.mask.new_ones((len(best), 1))], dim=1)
-        self._past = torch.cat([self._past, states[row, best][:, None]], dim=1)
-        self.logits = output.logits[row, best].float()
-        return tokens
+        self._past = torch.cat([self._past, states], dim=1)
+        return tokens[:, 0]
 
     def keep(self, rows: torch.Tensor) -> None:
         """Keep only these rows; call this before ``keep`` of the running rows."""

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 
 from textgamut.config.entries.decoding import Decoding
 from textgamut.errors import TextgamutError
+from textgamut.generation.batch_rows import open_rows
 from textgamut.generation.engines.transformers import TransformersEngine, decode_after
 from textgamut.generation.requests import Request, Sample, encode
 from textgamut.models.checkpoints import load_causal_model, load_tokenizer
@@ -133,6 +134,25 @@ def test_spaces_of_a_text_are_cleaned_up_if_asked() -> None:
 )
 def test_equals_the_definition(architecture: str, name: str) -> None:
     assert_as_defined(tiny.model(architecture), tiny.tokenizer(), decoding(name), REQUESTS[::2])
+
+
+@pytest.mark.parametrize("name", ["contrastive-search", "adaptive-contrastive-search"])
+def test_models_whose_last_layer_gets_other_states(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then all candidates get logits, and are compared afterwards."""
+    model = tiny.model("llama")
+    other = torch.nn.Linear(1, 1)
+    monkeypatch.setattr(model, "get_output_embeddings", lambda: other)
+    rows = open_rows(model, [[5, 6, 7], [8]])
+    rows.read(hidden=True)
+    assert rows.head is None
+    assert_as_defined(model, tiny.tokenizer(), decoding(name), REQUESTS[::2])
+
+
+@pytest.mark.parametrize("architecture", sorted(set(tiny.ARCHITECTURES) - {"bloom"}))
+def test_only_the_chosen_candidate_gets_logits(architecture: str) -> None:
+    rows = open_rows(tiny.model(architecture), [[5, 6, 7], [8]])
+    rows.read(hidden=True)
+    assert rows.head is not None
 
 
 def test_contrastive_search_of_a_model_without_given_positions_is_refused() -> None:
