@@ -97,6 +97,7 @@ def rank(
     check_file(path)
     if output:
         check_folder("--output", output, FILES, [path])
+    from textgamut.inference.resamples import draw_resamples
     from textgamut.progress import recorded_warnings
     from textgamut.rankings.method_scores import labels_of_methods, method_scores, wide_method_scores
     from textgamut.rankings.ranking import rank_methods, ranking_tables
@@ -112,7 +113,7 @@ def rank(
                 kinds = labels_of_methods(frame, by)
             except TextgamutError as error:
                 raise DataError(f"{path}: {error}") from None
-        ranking = rank_methods(scores, depth_of, kinds)
+        ranking = rank_methods(scores, depth_of, kinds, draw_resamples)
     tables = ranking_tables(ranking)
     try:
         if json:

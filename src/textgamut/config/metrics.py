@@ -77,6 +77,9 @@ else:
 Q_TEXT_CRITERIA = ("perplexity", "coherence", "diversity")
 """Criteria of Q*Text, in the order of each triple of its parameters (MC section 5)."""
 
+RANKINGS = {"dominance": "net dominance", "worth": "worth", "q_text": "Q*Text"}
+"""Score that methods are ranked by -> its label."""
+
 
 class RankingSettings(Strict):
     """How to rank the methods of a task; a method is a model with a decoding (MC sections 4 and 5)."""

@@ -142,6 +142,19 @@ def resampled_tests(
     return tested
 
 
+def draw_resamples(units: int) -> NDArray[np.int64]:
+    """Draw units with replacement, as many as there are, for each of ``FIRST`` resamples (bootstrap).
+
+    Args:
+        units: Number of units, such as prompts in the order of their names.
+
+    Returns:
+        (FIRST, units) how often each unit is drawn.
+    """
+    rng = np.random.default_rng(seed_of("resamples of prompts"))
+    return rng.multinomial(units, np.full(units, 1 / units), size=FIRST)
+
+
 def draw_parts(rng: np.random.Generator, units: int, count: int, halves: bool) -> tuple[Masks, float]:
     """Draw random parts of some units, without replacement.
 

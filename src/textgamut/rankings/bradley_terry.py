@@ -117,7 +117,7 @@ def fit_bradley_terry(wins: ArrayLike, ties: ArrayLike, names: Sequence[str]) ->
         raise DataError(
             f"ties of {names[i]!r} with {names[j]!r}: {tied[i, j]:g} one way, {tied[j, i]:g} the other"
         )
-    _check_maximum(won, tied, names)
+    check_maximum(won, tied, names)
 
     methods, met = len(names), won + won.T + tied
     parameters = np.zeros(methods + 1)
@@ -219,7 +219,7 @@ def _counts(values: ArrayLike, what: str, names: list[str]) -> NDArray[np.float6
     return counts
 
 
-def _check_maximum(won: NDArray[np.float64], tied: NDArray[np.float64], names: list[str]) -> None:
+def check_maximum(won: NDArray[np.float64], tied: NDArray[np.float64], names: list[str]) -> None:
     """Raise ``Separation`` if the likelihood has no maximum at finite strengths.
 
     There is none if parameters can go to infinity in a direction (d_l, d_g) along which no observed outcome

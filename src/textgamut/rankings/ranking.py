@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from textgamut.config.metrics import Q_TEXT_CRITERIA
+from textgamut.config.metrics import Q_TEXT_CRITERIA, RANKINGS
 from textgamut.draws import draw_prompt_ids
 from textgamut.errors import DataError, TextgamutError
 from textgamut.rankings.agreement import agreement
-from textgamut.rankings.bradley_terry import Separation, fit_bradley_terry
+from textgamut.rankings.bradley_terry import BradleyTerry, Separation, fit_bradley_terry
 from textgamut.rankings.dominance import (
     DominanceSummary,
     dominance_counts,
@@ -25,17 +25,25 @@ from textgamut.rankings.dominance import (
 )
 from textgamut.rankings.method_scores import MethodScores, prompt_means, wide_method_scores
 from textgamut.rankings.qtext import dominant_counts, q_text, q_text_limits
+from textgamut.rankings.rank_intervals import (
+    LEAST_PROMPTS,
+    MOST_WITHOUT,
+    Counts,
+    balances,
+    percentiles,
+    ranks_of,
+    resampled_q_text,
+    resampled_worths,
+)
 from textgamut.rankings.ufg_depth import UfgDepth, ufg_depth
 
-REVISION = 1
+REVISION = 2
 """Increase when the same scores produce different rankings."""
 
 DIGITS = 10
 """Number of decimals of a score that determine its rank."""
-RANKINGS = {"dominance": "net dominance", "worth": "worth", "q_text": "Q*Text"}
-"""Column of a ranking's score -> its label."""
-COLUMNS = {"method", "prompt", "pareto", "strength", "strength_se", "missing", *RANKINGS} | {
-    f"rank_{name}" for name in RANKINGS
+COLUMNS = {"method", "prompt", "pareto", "strength", "strength_se", "missing"} | {
+    f"{rank}{name}{end}" for rank in ("", "rank_") for name in RANKINGS for end in ("", "_low", "_high")
 }
 """Columns of a ranking; a criterion must have a different name."""
 
@@ -51,7 +59,9 @@ class Ranking:
     ``dominance``, wins minus losses as a share of all comparisons, in [-1, 1]; if they exist, ``worth`` with
     ``strength`` and ``strength_se`` (Bradley-Terry), and ``q_text`` (mean over the prompts, 0 to 100);
     ``rank_dominance``, ``rank_worth`` and ``rank_q_text``, 1 for the best. Equal scores share the smallest
-    rank."""
+    rank. With resamples, also ``{x}_low`` and ``{x}_high``, the 95 % intervals of these scores and ranks, see
+    ``rankings.rank_intervals``; a rank is certain if both ends are the same. Ranks by worth have intervals
+    also where worths have none, since they are the ranks by net dominance."""
     dominance: pd.DataFrame
     """Pairs: ``method_1``, ``method_2``, ``wins`` (prompts on which 1 dominates 2), ``share``."""
     agreement: pd.DataFrame
@@ -70,7 +80,10 @@ class Ranking:
 
 
 def rank_methods(
-    scores: MethodScores, depth_of: int = 4, kinds: Mapping[str, Mapping[str, str]] | None = None
+    scores: MethodScores,
+    depth_of: int = 4,
+    kinds: Mapping[str, Mapping[str, str]] | None = None,
+    resample: Callable[[int], Counts] | None = None,
 ) -> Ranking:
     """Rank methods by dominance, worth, Q*Text, and the depth of their orders (MC sections 4 and 5).
 
@@ -78,6 +91,8 @@ def rank_methods(
         scores: Scores of each method on each prompt.
         depth_of: Number of best methods that the depth compares.
         kinds: Additional labels by which winners are counted: kind, for example model -> method -> label.
+        resample: Function that draws resamples of a number of prompts: how often each is in each resample.
+            If it is given, scores and ranks have intervals.
 
     Returns:
         The rankings. They do not depend on the order of prompts and methods. A ranking that does not exist
@@ -103,6 +118,7 @@ def rank_methods(
     columns["pareto"] = pareto_front(np.where(np.isnan(best_up), -np.inf, best_up))
     comparisons = len(scores.prompts) * (len(scores.methods) - 1)
     columns["dominance"] = (counts.wins.sum(axis=1) - counts.wins.sum(axis=0)) / comparisons
+    fit = None
     try:
         fit = fit_bradley_terry(counts.wins, counts.ties, scores.methods)
         columns |= {"worth": [*fit.worth.values()], "strength": [*fit.strength.values()]}
@@ -119,24 +135,26 @@ def rank_methods(
     except TextgamutError as error:
         notes.append(f"no Q*Text: {error}")
 
-    methods = pd.DataFrame(columns)
-    found = {name: methods[name] for name in RANKINGS if name in columns}
-    for name, score in found.items():
-        # Rounded: the scores of equally good methods may differ in the last bits.
-        methods[f"rank_{name}"] = score.round(DIGITS).rank(ascending=False, method="min").astype(int)
-    best = "worth" if "worth" in found else "dominance"
-    methods = methods.sort_values([f"rank_{best}", "method"], ignore_index=True)
+    resamples = None
+    if resample and len(scores.prompts) < LEAST_PROMPTS:
+        notes.append(f"no intervals: fewer than {LEAST_PROMPTS} prompts say nothing about new ones")
+    elif resample:
+        resamples = resample(len(scores.prompts))
+        columns |= _intervals(scores, fit, resamples, "q_text" in columns, notes)
 
+    methods = _ranked(columns)
     compared = list(methods["method"][:depth_of])
+    depth = None
     try:
-        depth = _depth(oriented[:, [scores.methods.index(method) for method in compared]])
+        depth = _depth(oriented[:, [scores.methods.index(method) for method in compared]], resamples)
     except (TextgamutError, UserWarning) as reason:
-        depth = None
         notes.append(f"no depth: {reason}")
+    if depth and depth.deepest is None and resamples is not None:
+        notes.append(f"no resamples of the depth: {depth.n_premises:,} sets of orders are too many")
     return Ranking(
         methods,
         dominance_table(counts, scores.methods),
-        _agreements(methods[list(found)]),
+        _agreements(methods[[name for name in RANKINGS if name in methods]]),
         winners,
         dominance_summary(counts),
         len(scores.prompts),
@@ -144,6 +162,49 @@ def rank_methods(
         depth,
         notes,
     )
+
+
+def _ranked(columns: Mapping[str, object]) -> pd.DataFrame:
+    """Return the table of the methods with their ranks, in the order of the best ranking."""
+    methods = pd.DataFrame(columns)
+    scores = [name for name in RANKINGS if name in columns]
+    for name in scores:
+        # Rounded: the scores of equally good methods may differ in the last bits.
+        methods[f"rank_{name}"] = methods[name].round(DIGITS).rank(ascending=False, method="min").astype(int)
+    last = [
+        f"{rank}{name}{end}" for rank in ("", "rank_") for name in scores for end in ("", "_low", "_high")
+    ]
+    shown = [name for name in methods if name not in last] + [name for name in last if name in methods]
+    best = "worth" if "worth" in scores else "dominance"
+    return methods[shown].sort_values([f"rank_{best}", "method"], ignore_index=True)
+
+
+def _intervals(
+    scores: MethodScores, fit: BradleyTerry | None, resamples: Counts, q_text_exists: bool, notes: list[str]
+) -> dict[str, NDArray[np.float64] | NDArray[np.int64]]:
+    """Return the columns of the intervals of all scores and ranks, and note what has none."""
+    oriented = scores.oriented
+    net, ties = balances(oriented)
+    found = {"dominance": resamples @ net / (len(net) * (len(scores.methods) - 1))}
+    if fit:
+        found["worth"] = resampled_worths(fit, oriented, net, ties, resamples)
+    if q_text_exists:
+        found["q_text"] = resampled_q_text(scores, resamples)
+    columns: dict[str, NDArray[np.float64] | NDArray[np.int64]] = {}
+    for name, values in found.items():
+        if without := int(np.isnan(values).any(axis=1).sum()):
+            notes.append(
+                f"{RANKINGS[name]} does not exist in {without:,} of {len(values):,} resamples of the "
+                f"prompts: its intervals leave them out, or do not exist above {MOST_WITHOUT:.0%}"
+            )
+        # All pairs are compared equally often, so that ranks by worth are those by net dominance.
+        ranks = ranks_of(found["dominance"] if name == "worth" else values, DIGITS)
+        for column, ends in {name: percentiles(values), f"rank_{name}": percentiles(ranks)}.items():
+            if ends:
+                columns |= {f"{column}_low": ends[0], f"{column}_high": ends[1]}
+    return {
+        name: ends.astype(np.int64) if name.startswith("rank_") else ends for name, ends in columns.items()
+    }
 
 
 def _agreements(found: pd.DataFrame) -> pd.DataFrame:
@@ -174,7 +235,7 @@ def _q_text_of(scores: MethodScores) -> NDArray[np.float64]:
     return q_text(perplexity, coherence, diversity).reshape(scores.values.shape[:2])
 
 
-def _depth(oriented: NDArray[np.float64]) -> UfgDepth:
+def _depth(oriented: NDArray[np.float64], resamples: Counts | None) -> UfgDepth:
     """Return the depth of the orders of some methods.
 
     Raises:
@@ -182,7 +243,7 @@ def _depth(oriented: NDArray[np.float64]) -> UfgDepth:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
-        return ufg_depth(dominance_orders(oriented))
+        return ufg_depth(dominance_orders(oriented), resamples)
 
 
 def rank_texts(
@@ -193,6 +254,7 @@ def rank_texts(
     depth_of: int = 4,
     kinds: Mapping[str, Mapping[str, str]] | None = None,
     prompts: Mapping[str, int] | None = None,
+    resample: Callable[[int], Counts] | None = None,
 ) -> tuple[MethodScores, Ranking]:
     """Rank methods by the metrics of the single texts of one or more tasks.
 
@@ -204,6 +266,7 @@ def rank_texts(
         depth_of: As for :func:`rank_methods`.
         kinds: As for :func:`rank_methods`.
         prompts: Task -> number of prompts that all methods have, if some have more, which are left out.
+        resample: As for :func:`rank_methods`.
 
     Returns:
         The scores, in the order of the texts, and the rankings.
@@ -218,7 +281,7 @@ def rank_texts(
         notes.append(f"{task}: compared on {n} of {len(ids)} prompts, those that all methods have")
     means = prompt_means(compared, names, [*higher, *lower])
     scores = wide_method_scores(means.table, higher, lower, missing_as_worst=True)
-    ranking = rank_methods(scores, depth_of, kinds)
+    ranking = rank_methods(scores, depth_of, kinds, resample)
     if means.incomplete:
         notes.append(
             f"{means.incomplete} single texts are empty, or too short for a criterion: no part in their "
@@ -279,7 +342,7 @@ def orders_table(depth: UfgDepth | None, methods: Sequence[str]) -> pd.DataFrame
 
     Returns:
         ``order``: its dominances, for example "A > B; A > C", or "nothing dominates"; ``count`` of prompts;
-        ``depth``, in [0, 1].
+        ``depth``, in [0, 1]; with resamples, ``deepest``, the share of them in which it is the deepest.
     """
     rows: list[list[object]] = []
     for order, count, value in (
@@ -288,6 +351,8 @@ def orders_table(depth: UfgDepth | None, methods: Sequence[str]) -> pd.DataFrame
         pairs = [f"{methods[i]} > {methods[j]}" for i, j in zip(*np.nonzero(order), strict=True) if i != j]
         rows.append(["; ".join(pairs) or "nothing dominates", int(count), float(value)])
     table = pd.DataFrame(rows, columns=["order", "count", "depth"])
+    if depth is not None and depth.deepest is not None:
+        table["deepest"] = depth.deepest
     return table.sort_values(["depth", "count", "order"], ascending=[False, False, True], ignore_index=True)
 
 

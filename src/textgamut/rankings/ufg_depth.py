@@ -25,6 +25,9 @@ REVISION = 1
 LIMIT = 50_000_000
 """Maximum estimated number of sets of orders in a search: about two minutes and 2 GiB on one core."""
 
+MOST_PRODUCTS = 2_000_000_000
+"""Maximum number of premises, times resamples: about a minute on one core."""
+
 _METHODS = 8  # maximum number of methods: their ordered pairs fit into 64 bits
 _ORDERS = 500_000  # maximum number of partial orders in the hull of the observed ones
 _BLOCK = 1 << 14  # number of sets that are extended at a time
@@ -46,9 +49,12 @@ class UfgDepth:
     """(u,): depth, in [0, 1]; the deepest is the most central. All nan if there is no premise."""
     n_premises: int
     """Number of premises."""
+    deepest: NDArray[np.float64] | None = None
+    """(u,): share of the resamples in which the order is the deepest; the sum is below 1 if there is no
+    premise in some. None without resamples, or with too many premises, see ``MOST_PRODUCTS``."""
 
 
-def ufg_depth(orders: _Orders) -> UfgDepth:
+def ufg_depth(orders: _Orders, resamples: NDArray[np.int64] | None = None) -> UfgDepth:
     """Return the union-free generic depth of observed partial orders (MC section 4.3, appendix B).
 
     The depth of p is the sum, over the premises Q with p in gamma(Q), of the product of the observed
@@ -62,6 +68,9 @@ def ufg_depth(orders: _Orders) -> UfgDepth:
         orders: bool (n, m, m), from :func:`textgamut.dominance_orders`:
             ``orders[k, i, j]`` is True if method i dominates method j in observation k, or i = j. Orders may
             repeat. The result depends neither on their order nor on the order of the methods.
+        resamples: (S, n): how often each observation is in each resample. Premises are sets of orders, so
+            that resamples only change the frequencies of their members; of the orders in a resample, the
+            deepest is counted.
 
     Returns:
         The distinct orders with their depth. If there is only one distinct order, or no other order lies
@@ -79,7 +88,9 @@ def ufg_depth(orders: _Orders) -> UfgDepth:
     orders = validation.array("orders", orders, "orders", "methods", "methods", kinds="b")
     _check(orders)
     n, m = orders.shape[:2]
-    packed, counts = np.unique(orders.reshape(n, m * m), axis=0, return_counts=True)
+    packed, which, counts = np.unique(
+        orders.reshape(n, m * m), axis=0, return_inverse=True, return_counts=True
+    )
     distinct = packed.reshape(-1, m, m)
     size = f"{len(distinct)} distinct order{'s' * (len(distinct) > 1)} of {m} methods"
     advice = "take fewer methods, or fewer prompts, so that there are fewer distinct orders"
@@ -97,12 +108,24 @@ def ufg_depth(orders: _Orders) -> UfgDepth:
             f"orders: {size} ask for about {visits:.1e} sets of orders, more than {LIMIT:.0e}; {advice}"
         )
     premises = _premises(hull, observed)
-    depth = _depth(premises, observed, counts / n)
+    depth = _depth(premises, observed, counts[None] / n)[0]
     if not len(premises):
         warnings.warn(f"ufg depth: {size}: no other order lies between them, the depth is nan", stacklevel=2)
     # Rounded, because the sums of equally deep orders may differ in the last bits.
     ranks = np.lexsort((np.arange(len(depth)), -np.round(depth, 12)))
-    return UfgDepth(distinct[ranks], counts[ranks].astype(np.int64), depth[ranks], len(premises))
+    deepest = None
+    if resamples is not None and len(premises) * len(resamples) <= MOST_PRODUCTS:
+        drawn = resamples @ np.eye(len(distinct), dtype=np.int64)[which]
+        deepest = _deepest(premises, observed, drawn)[ranks]
+    return UfgDepth(distinct[ranks], counts[ranks].astype(np.int64), depth[ranks], len(premises), deepest)
+
+
+def _deepest(premises: _Bits, observed: _Orders, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the share of resamples in which each order is the deepest, from its counts (S, u)."""
+    depth = np.round(_depth(premises, observed, counts / counts.sum(axis=1, keepdims=True)), 12)
+    depth[np.isnan(depth) | (counts == 0)] = -1
+    first = depth.argmax(axis=1)[depth.max(axis=1) >= 0]
+    return np.bincount(first, minlength=len(observed)) / len(counts)
 
 
 def _check(orders: NDArray[np.bool_]) -> None:
@@ -306,21 +329,30 @@ def _unique(rows: _Bits) -> _Bits:
     return rows[new]
 
 
-def _depth(premises: _Bits, orders: _Orders, frequency: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the depth of each order, bool (u, e): the weight of premises Q with it in gamma(Q)."""
+def _depth(premises: _Bits, orders: _Orders, frequencies: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the depth (S, u) of each order, bool (u, e): the weight of premises Q with it in gamma(Q).
+
+    Args:
+        premises: The premises.
+        orders: The orders.
+        frequencies: (S, u) frequencies of the orders, in S samples.
+    """
     packed = _pack(orders)[:, 0]
-    inside, total = [], []
-    for start in range(0, len(premises), _BLOCK):
-        block = premises[start : start + _BLOCK]
-        weight = np.ones(len(block))
+    inside, total = np.zeros(frequencies.shape), np.zeros(len(frequencies))
+    step = max(1, min(_BLOCK, (_BLOCK << 6) // len(frequencies)))
+    progress = Progress(len(premises), "sets of orders")
+    for start in range(0, len(premises), step):
+        block = premises[start : start + step]
+        weight = np.ones((len(block), len(frequencies)))
         least, most = np.full(len(block), ~np.uint64(0)), np.zeros(len(block), dtype=np.uint64)
         for q, member in enumerate(_unpack(block, len(orders)).T):
-            weight[member] *= frequency[q]
+            weight[member] *= frequencies[:, q]
             least[member] &= packed[q]
             most[member] |= packed[q]
-        inside.append([weight[(least & ~one | one & ~most) == 0].sum() for one in packed])
-        total.append(weight.sum())
-    if not total:
-        return np.full(len(orders), np.nan)
-    depth: NDArray[np.float64] = np.sum(inside, axis=0) / np.sum(total)
+        between = (least & ~packed[:, None] | packed[:, None] & ~most) == 0  # (u, block)
+        inside += (between.astype(float) @ weight).T
+        total += weight.sum(axis=0)
+        progress.advance(len(block))
+    with np.errstate(invalid="ignore"):  # no premise: the depth is nan
+        depth: NDArray[np.float64] = inside / total[:, None]
     return np.minimum(depth, 1)  # two sums of the same premises may differ in the last bits

@@ -28,7 +28,7 @@ from textgamut.report.html import spread_text, value_text
 from textgamut.report.rendering import load_template
 from textgamut.text import counted
 
-REVISION = 5
+REVISION = 6
 """Increase when the same results produce a different page."""
 
 EXPLORER_SCRIPTS = (
@@ -238,7 +238,7 @@ def metric_table(
     mark: bool = True,
     better: Mapping[str, str] | None = None,
 ) -> Table:
-    """Return a table in which a column of a metric also shows its spread and its interval.
+    """Return a table in which a column also shows its spread and its interval.
 
     Args:
         frame: Any table. A column ``x`` is merged with the columns ``x_sd``, ``x_low`` and ``x_high``.
@@ -311,10 +311,7 @@ def _visible(row: Mapping[Any, Any]) -> str:
 
 def _entry(frame: pd.DataFrame, name: str, row: int, best: bool) -> Entry:
     value = frame[name].iloc[row]
-    spread = (
-        frame[f"{name}{part}"].iloc[row] if f"{name}{part}" in frame and name in METRICS else None
-        for part in _PARTS
-    )
+    spread = (frame[f"{name}{part}"].iloc[row] if f"{name}{part}" in frame else None for part in _PARTS)
     known = None if pd.isna(value) else value if isinstance(value, str) else float(value)
     return Entry(value_text(value), known, spread_text(*spread), best)
 

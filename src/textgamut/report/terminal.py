@@ -14,12 +14,13 @@ from rich.text import Text
 from textgamut.catalogue import METRICS
 from textgamut.catalogue.family import FAILS_NOTE
 from textgamut.catalogue.gate import Outcome
+from textgamut.config.metrics import RANKINGS
 from textgamut.errors import printable
 from textgamut.inference.gates import FAIL, Check, NamedFailure
 from textgamut.metrics.rows import ALL, YARDSTICK, Row
 from textgamut.metrics.support_scores import OF_GROUPS
 from textgamut.rankings.method_scores import MethodScores
-from textgamut.rankings.ranking import RANKINGS, Ranking, orders_table
+from textgamut.rankings.ranking import Ranking, orders_table
 from textgamut.report.comparison import (
     cells_of,
     facts_against,
@@ -38,6 +39,7 @@ from textgamut.report.gate import (
     outcome_text,
 )
 from textgamut.report.names import shortened
+from textgamut.report.places import certain_places, rank_text
 
 LONGEST = 80
 """Maximum number of characters of the name of a method."""
@@ -237,13 +239,17 @@ def print_ranking(ranking: Ranking, scores: MethodScores) -> None:
     table.add_column("Pareto")
     labels = shortened(map(str, methods["method"].head(MOST)), LONGEST)
     for place, row in enumerate(methods.head(MOST).to_dict("records"), start=1):
-        cells = [f"{_number(row[name])} ({row[f'rank_{name}']})" for name in found]
+        cells = [f"{_number(row[name])} ({rank_text(row, name)})" for name in found]
         cells += [_number(row[name]) for name, _ in names]
         table.add_row(str(place), Text(labels[place - 1]), *cells, "front" if row["pareto"] else "")
     console.print(table)
     if len(methods) > MOST:
         console.print(f"... and {len(methods) - MOST:,} more", style="dim", highlight=False)
-    console.print("In parentheses: the rank by it. Criteria: means over the prompts.", style="dim")
+    certain = certain_places(methods)
+    interval = ", with its 95 % interval over resamples of the prompts" if certain else ""
+    console.print(f"In parentheses: the rank by it{interval}. Criteria: means over the prompts.", style="dim")
+    if certain:
+        console.print(certain, highlight=False)
 
     pairs = ranking.pairs
     console.print(
@@ -264,10 +270,12 @@ def print_ranking(ranking: Ranking, scores: MethodScores) -> None:
         which = "; ".join(
             f"({i}) {name}" for i, name in enumerate(shortened(ranking.compared, LONGEST), start=1)
         )
-        table = _table("depth", "prompts", "order")
+        resampled = "deepest" in orders
+        table = _table("depth", *["deepest in"] * resampled, "prompts", "order")
         shown = orders if len(orders) <= 6 else pd.concat([orders.head(4), orders.tail(2)])
         for row in shown.to_dict("records"):
-            table.add_row(_number(row["depth"]), f"{row['count']:,}", row["order"])
+            share = [f"{row['deepest']:.1%} of resamples"] if resampled else []
+            table.add_row(_number(row["depth"]), *share, f"{row['count']:,}", row["order"])
         console.print()
         console.print(Text(f"Orders of the best {len(ranking.compared)}, {len(orders)} in all: {which}"))
         console.print(table)

@@ -14,6 +14,7 @@ from textgamut import __version__
 from textgamut.catalogue import FAMILIES
 from textgamut.catalogue.family import DIVERSITY, FIDELITY
 from textgamut.config.cells import Cell
+from textgamut.config.metrics import RANKINGS
 from textgamut.config.task_kinds import HUMAN
 from textgamut.files import meta_path, read_csv, read_json, read_table, reading
 from textgamut.inference.verdicts import (
@@ -55,6 +56,7 @@ from textgamut.report.methods import (
     test_sentences,
 )
 from textgamut.report.missed import missed_tables
+from textgamut.report.places import certain_places
 from textgamut.report.tables import COLUMNS, read_differences, read_texts_table, summary_table
 from textgamut.views.explorer import read_explorer
 from textgamut.workflow import paths
@@ -87,7 +89,7 @@ GATES_NOTE = "Whether the texts of the candidate are worse than those of the bas
 RANKING_NOTE = (
     "Criteria: means over the texts; the scores above are of all texts together. pareto: no other method has "
     "better or equal means of all criteria. Ranks: by net dominance over prompts, by Bradley-Terry worth, "
-    "and by Q*Text."
+    "and by Q*Text. In brackets: 95 % interval over resamples of the prompts."
 )
 
 
@@ -304,18 +306,30 @@ def _ranking_section(
     frame = _read_ranking(path)
     frame = frame.assign(pareto=["yes" if on_front else "no" for on_front in frame["pareto"]])
     criteria = list(frame.columns[1 : frame.columns.get_loc("missing")])
-    shown = ["method", *criteria, "pareto", "dominance", "worth", "q_text"]
-    shown += [f"rank_{name}" for name in ("dominance", "worth", "q_text")]
+    shown = ["method", *criteria, "pareto", *RANKINGS, *(f"rank_{name}" for name in RANKINGS)]
     labels = {name: name.replace("_", " ") for name in shown}
     return Section(
         name=f"ranking-{ranking}",
         title=f"Ranking: {ranking}",
         sentences=[
-            f"The methods of {', '.join(entry['tasks'])}, ranked by several criteria over the same prompts."
+            f"The methods of {', '.join(entry['tasks'])}, ranked by several criteria over the same prompts.",
+            *filter(None, [certain_places(frame), _deepest(path.with_name("orders.csv"))]),
         ],
         tables=[metric_table(frame, labels, "Methods", RANKING_NOTE, mark=False, better=entry["better"])],
         figures=_figures(results, path.parent),
         files=_files(results, path.parent, home),
+    )
+
+
+def _deepest(path: Path) -> str:
+    """Say how certain the deepest order of the best methods is; empty if it is not known."""
+    orders = read_csv(path)
+    if "deepest" not in orders or orders.empty:
+        return ""
+    first = orders.iloc[0]
+    return (
+        f'The deepest order of the best methods is "{first["order"]}", also in {first["deepest"]:.1%} of the '
+        "resamples of the prompts."
     )
 
 

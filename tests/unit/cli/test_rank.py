@@ -53,6 +53,21 @@ def test_the_command_prints_a_ranking(wide: Path, capsys: pytest.CaptureFixture)
         assert word in out
 
 
+def test_scores_and_ranks_have_intervals_that_do_not_depend_on_the_order_of_rows(
+    wide: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    pd.read_csv(wide).sample(frac=1, random_state=1).to_csv(tmp_path / "other.csv", index=False)
+    first, second = (
+        run(capsys, "rank", file, *OPTIONS, "--json")[1] for file in (wide, tmp_path / "other.csv")
+    )
+    tables, others = json.loads(first), json.loads(second)
+    assert tables["ranking"] == others["ranking"]
+    best = tables["ranking"][0]
+    assert best["rank_worth_low"] <= best["rank_worth"] <= best["rank_worth_high"]
+    assert best["q_text_low"] <= best["q_text"] <= best["q_text_high"]
+    assert sum(row["deepest"] for row in tables["orders"]) == pytest.approx(1)
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
 def test_a_long_table_in_any_format_gives_the_same(
     wide: Path, tmp_path: Path, capsys: pytest.CaptureFixture, suffix: str

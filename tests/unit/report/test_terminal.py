@@ -11,6 +11,7 @@ from made_scores import QUALITY, method_scores
 from rich.console import Console
 
 from textgamut.catalogue.family import FAILS_NOTE
+from textgamut.inference.resamples import draw_resamples
 from textgamut.rankings.ranking import rank_methods
 from textgamut.report.terminal import print_comparison, print_ranking, print_scores
 
@@ -161,6 +162,16 @@ def test_a_ranking_with_its_criteria_agreement_and_orders(capsys: pytest.Capture
         "Orders of the best 4",
     ):
         assert any(words in line for line in lines)
+
+
+def test_ranks_with_their_intervals_and_which_are_certain(capsys: pytest.CaptureFixture) -> None:
+    scores = method_scores({"a": 1.5, "b": 0.1, "c": 0.0})
+    print_ranking(rank_methods(scores, resample=draw_resamples), scores)
+    out = capsys.readouterr().out
+    assert "(1 [1, 1])" in out
+    assert "(2 [2, 3])" in out
+    assert "Places certain at 95 %: by net dominance 1 of 3 (1); by worth 1 of 3 (1); by Q*Text" in out
+    assert "% of resamples" in out
 
 
 def test_of_many_methods_the_first_are_printed(capsys: pytest.CaptureFixture) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.files import read_table, to_csv, write_bytes, write_table
+from textgamut.inference.resamples import draw_resamples
 from textgamut.rankings.method_scores import scores_table
 from textgamut.rankings.ranking import rank_texts, ranking_tables
 from textgamut.rankings.score_table import common_methods, kinds_of
@@ -29,7 +30,7 @@ def rank_methods(settings: dict[str, Any], texts: list[Path], table: Path) -> di
         names = common_methods(tables)
         kinds = kinds_of(tables, names)
     options = {"depth_of": settings["ranking"]["depth_of"], "prompts": settings.get("prompts")}
-    scores, ranking = rank_texts(tables, names, **criteria, kinds=kinds, **options)
+    scores, ranking = rank_texts(tables, names, **criteria, kinds=kinds, resample=draw_resamples, **options)
     for note in ranking.notes:
         logger.warning("%s", note)
     models = {name: kinds["model"][name] for name in scores.methods}

@@ -6,21 +6,24 @@ Labels and titles are shown literally, never as markup.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from textgamut.rankings.ranking import RANKINGS, Ranking
+from textgamut.config.metrics import RANKINGS
+from textgamut.rankings.ranking import Ranking
 from textgamut.report.figures import style
 from textgamut.report.figures.hasse import hasse_figure
 from textgamut.report.names import shortened
+from textgamut.report.places import certain_places, is_certain, rank_text
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-REVISION = 1
+REVISION = 2
 """Increase when the same rankings produce a different figure."""
 
 LONGEST = 80
@@ -58,6 +61,8 @@ def ranking_figures(ranking: Ranking, families: Mapping[str, str], title: str) -
             f"{what}: depth {depth.depth[i]:.3f}, {depth.counts[i]} of {ranking.prompts} prompts"
             for what, i in zip(("Deepest", "Shallowest"), ends, strict=True)
         ]
+        if depth.deepest is not None:
+            captions[0] += f", deepest in {depth.deepest[0]:.0%} of resamples"
         figures["orders"] = hasse_figure(depth.orders[ends], captions, ranking.compared, f"{title}: depth")
     return figures
 
@@ -72,8 +77,9 @@ def ranking_figure(methods: pd.DataFrame, families: Mapping[str, str], title: st
         title: Title of the figure.
 
     Returns:
-        The figure, with one panel per ranking. For Bradley-Terry it shows the strength (half the logarithm of
-        the worth) with bars of two standard errors. Filled markers are methods on the Pareto front.
+        The figure, with one panel per ranking. Bars and the ranks beside them are 95 % intervals over
+        resamples of the prompts, where there are any; ranks that are certain are bold. Filled markers are
+        methods on the Pareto front.
     """
     shown = methods if len(methods) <= MOST_ROWS else pd.concat([methods.head(30), methods.tail(10)])
     panels_of = {name: label for name, label in RANKINGS.items() if name in methods}
@@ -81,25 +87,13 @@ def ranking_figure(methods: pd.DataFrame, families: Mapping[str, str], title: st
     labels = shortened(names, LONGEST)
     colours = dict(zip(dict.fromkeys(families.values()), itertools.cycle(style.COLOURS), strict=False))
     longest = max(map(len, labels))
-    width = max(7.2, 0.085 * longest + 2.1 * len(panels_of))
+    width = max(7.2, 0.085 * longest + 2.9 * len(panels_of))
     figure = style.titled_figure(title, width, 1.6 + 0.24 * len(names))
     panels = figure.subplots(1, len(panels_of), sharey=True, squeeze=False)[0]
     rows = np.arange(len(names))
     for axes, (name, label) in zip(panels, panels_of.items(), strict=True):
-        values = shown["strength" if name == "worth" else name].to_numpy(dtype=float)
-        errors = 2 * shown["strength_se"].to_numpy(dtype=float) if name == "worth" else np.zeros(len(names))
-        for row, method, value, error, front in zip(
-            rows, names, values, errors, shown["pareto"], strict=True
-        ):
-            colour = colours.get(families.get(method, ""), "black")
-            axes.plot([value - error, value + error], [row, row], color=colour, lw=1.1, alpha=0.7)
-            axes.plot(value, row, "o", ms=5.5, mec=colour, mfc=colour if front else "white", mew=1.2)
-        style.style_axes(axes, grid="x")
-        axes.spines["left"].set_visible(False)
-        axes.tick_params(axis="y", length=0)
-        axes.set_xlabel(
-            "strength (log worth / 2)" if name == "worth" else label, fontsize=9, parse_math=False
-        )
+        _draw_scores(axes, shown, name, [colours.get(families.get(of, ""), "black") for of in names])
+        axes.set_xlabel(label, fontsize=9, parse_math=False)
         if len(shown) < len(methods):
             axes.axhline(29.5, color="#999999", lw=0.8, ls=":")
     panels[0].set_yticks(rows, labels, parse_math=False)
@@ -108,13 +102,41 @@ def ranking_figure(methods: pd.DataFrame, families: Mapping[str, str], title: st
         handles = [panels[0].plot([], [], "o", color=colour)[0] for colour in colours.values()]
         style.side_legend(figure, handles, shortened(colours, LONGEST))
     left_out = f" Best 30 and last 10 of {len(methods)} methods." if len(shown) < len(methods) else ""
+    intervals = (
+        "Ranks, bars: 95 % intervals over resamples of the prompts; bold: the rank is certain. "
+        if certain_places(methods)
+        else ""
+    )
     note = (
-        "Net dominance: prompts won less prompts lost, over all comparisons. Bars: 2 standard errors. "
+        f"Net dominance: prompts won less prompts lost, over all comparisons. {intervals}"
         f"Filled: on the Pareto front of the means.{left_out}"
     )
     style.small_print(figure, note)
     style.settle(figure)
     return figure
+
+
+def _draw_scores(axes: Axes, shown: pd.DataFrame, ranking: str, colours: Sequence[str]) -> None:
+    """Draw the scores of methods by one ranking, a row each, with their ranks on the right."""
+    for place, (row, colour) in enumerate(zip(shown.to_dict("records"), colours, strict=True)):
+        ends = [row.get(f"{ranking}{end}", row[ranking]) for end in ("_low", "_high")]
+        axes.plot(ends, [place, place], color=colour, lw=1.1, alpha=0.7)
+        fill = colour if row["pareto"] else "white"
+        axes.plot(row[ranking], place, "o", ms=5.5, mec=colour, mfc=fill, mew=1.2)
+        axes.text(
+            1.02,
+            place,
+            rank_text(row, ranking),
+            transform=axes.get_yaxis_transform(),
+            fontsize=7.5,
+            weight="bold" if is_certain(row, ranking) else "normal",
+            va="center_baseline",
+        )
+    if ranking == "worth":
+        axes.set_xscale("log")
+    style.style_axes(axes, grid="x")
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
 
 
 @style.own_settings()

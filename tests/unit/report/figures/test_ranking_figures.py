@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from made_scores import CRITERIA, QUALITY, method_scores
+from made_scores import CRITERIA, QUALITY, method_scores, small_print
 
+from textgamut.inference.resamples import draw_resamples
 from textgamut.rankings.method_scores import MethodScores
 from textgamut.rankings.ranking import rank_methods
 from textgamut.report.figures.ranking_figures import ranking_figures
@@ -23,6 +24,17 @@ def test_the_figures_show_every_method_and_are_the_same_each_time() -> None:
     )
     assert set(first) == {"ranking", "agreement", "orders"}
     assert first == again
+
+
+def test_ranks_stand_beside_the_scores_and_certain_ones_are_bold() -> None:
+    scores = method_scores({"a": 1.5, "b": 0.1, "c": 0.0})
+    ranking = rank_methods(scores, resample=draw_resamples)
+    figure = ranking_figures(ranking, {}, "ranks")["ranking"]
+    shown = {text.get_text(): text.get_weight() for text in figure.axes[0].texts}
+    assert shown["1 [1, 1]"] == "bold"
+    assert shown["2 [2, 3]"] == "normal"
+    assert "bold: the rank is certain" in small_print(figure)
+    assert "resamples" not in small_print(ranking_figures(rank_methods(scores), {}, "ranks")["ranking"])
 
 
 @pytest.mark.parametrize("case", ["one ranking", "one order"])
