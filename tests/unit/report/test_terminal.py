@@ -165,7 +165,7 @@ def test_a_ranking_with_its_criteria_agreement_and_orders(capsys: pytest.Capture
 
 
 def test_ranks_with_their_intervals_and_which_are_certain(capsys: pytest.CaptureFixture) -> None:
-    scores = method_scores({"a": 1.5, "b": 0.1, "c": 0.0})
+    scores = method_scores({"a": 1.0, "b": 0.0, "c": 0.0})
     print_ranking(rank_methods(scores, resample=draw_resamples), scores)
     out = capsys.readouterr().out
     assert "(1 [1, 1])" in out
