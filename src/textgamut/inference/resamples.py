@@ -27,6 +27,8 @@ MOST_TEXTS = 40_000_000
 """Largest number of texts in all resamples of a test, beyond the first resamples."""
 EXCEEDANCES = 10
 """Number of resamples with a difference at least as large as the given one that a p-value needs."""
+SWAPS = 200
+"""Number of permutations of a test of dominance."""
 SLOW_FIRST, SLOW_MOST, SLOW_EXCEEDANCES = 100, 1000, 20
 """The same of slow statistics, whose tests stop once p is clearly large (Besag and Clifford 1991)."""
 GOLDEN = (math.sqrt(5) - 1) / 2
@@ -153,6 +155,18 @@ def draw_resamples(units: int) -> NDArray[np.int64]:
     """
     rng = np.random.default_rng(seed_of("resamples of prompts"))
     return rng.multinomial(units, np.full(units, 1 / units), size=FIRST)
+
+
+def draw_swaps(units: int) -> NDArray[np.bool_]:
+    """Draw which units are swapped between two methods, for each of ``SWAPS`` permutations.
+
+    Args:
+        units: Number of units, such as prompts in the order of their names.
+
+    Returns:
+        (SWAPS, units): each is swapped with probability 1/2.
+    """
+    return np.random.default_rng(seed_of("swaps of prompts")).random((SWAPS, units)) < 0.5
 
 
 def draw_parts(rng: np.random.Generator, units: int, count: int, halves: bool) -> tuple[Masks, float]:
