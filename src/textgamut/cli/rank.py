@@ -22,7 +22,7 @@ from textgamut.cli.common import (
     utf8,
     write,
 )
-from textgamut.errors import ConfigError, DataError, TextgamutError
+from textgamut.errors import ConfigError, DataError, TextgamutError, nearest
 from textgamut.report.figures.style import FORMATS
 from textgamut.user_files import check_file
 
@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 Criteria = Annotated[tuple[str, ...], Parameter(metavar="CRITERION...", consume_multiple=1)]
 
 FILES = (
-    *(f"{name}.csv" for name in ("ranking", "agreement", "winners", "orders", "dominance", "pairs")),
+    *(f"{name}.csv" for name in ("ranking", "agreement", "winners", "orders", "front", "dominance", "pairs")),
     *(f"{name}.{suffix}" for name in ("ranking", "agreement", "orders") for suffix in FORMATS),
 )
 """What ``--output`` writes."""
@@ -54,6 +54,8 @@ def rank(
     by: Annotated[tuple[str, ...], Parameter(metavar="COLUMN...", consume_multiple=1)] = (),
     where: Annotated[tuple[str, ...], Parameter(metavar="COLUMN=VALUE...", consume_multiple=1)] = (),
     depth_of: Annotated[Integer, Parameter(metavar="N")] = 4,
+    cardinal: Criteria = (),
+    steps: Annotated[Integer | None, Parameter(metavar="N")] = None,
     output: Annotated[NamedPath | None, Parameter(metavar="FOLDER")] = None,
     json: bool = False,
 ) -> None:
@@ -75,7 +77,11 @@ def rank(
         by: Columns that say what a method is, such as its model and its strategy: the prompts on which it has
             the highest or lowest Q*Text are also counted by them. Figures are coloured by the first.
         where: Use only the rows with these values.
-        depth_of: Number of best methods to compute the depth of orders for, 2 to 6.
+        depth_of: Number of best methods to compute the depth of orders and the front for, 2 to 6.
+        cardinal: Criteria whose differences count for the front of generalised stochastic dominance; of the
+            others, only the order does.
+        steps: Number of steps, 1 to 100, that criteria are rounded to for this front. Defaults to 5 with
+            --cardinal, and to no rounding without.
         output: Also write all tables (as CSV) and figures to this folder.
         json: Print JSON instead of tables.
 
@@ -85,11 +91,18 @@ def rank(
     settings = settings_of(locals())
     if not 2 <= depth_of <= 6:
         raise ConfigError(f"--depth-of {depth_of}: must be from 2 to 6")
+    if steps is not None and not 1 <= steps <= 100:
+        raise ConfigError(f"--steps {steps}: must be from 1 to 100")
     for option, columns in {"--method": method, "--by": by}.items():
         if repeated := {name for name in columns if columns.count(name) > 1}:
             raise ConfigError(f"{option}: the column {min(repeated)!r} is given more than once")
     rows = _wanted_rows(where)
     criteria = [[_criterion(named) for named in option] for option in (higher, lower)]
+    names = [[name for name, _ in pairs] for pairs in criteria]
+    if unknown := [name for name in cardinal if name not in chain(*names)]:
+        raise ConfigError(
+            f"--cardinal {unknown[0]}: is not among the criteria; {nearest(unknown[0], chain(*names))}"
+        )
     from textgamut.sources.fetch import fetch, reading
 
     source = _download(file)
@@ -97,14 +110,13 @@ def rank(
     check_file(path)
     if output:
         check_folder("--output", output, FILES, [path])
-    from textgamut.inference.resamples import draw_resamples
+    from textgamut.inference.resamples import draw_resamples, draw_swaps
     from textgamut.progress import recorded_warnings
     from textgamut.rankings.method_scores import labels_of_methods, method_scores, wide_method_scores
     from textgamut.rankings.ranking import rank_methods, ranking_tables
     from textgamut.report.bars import bars
     from textgamut.report.terminal import print_ranking
 
-    names = [[name for name, _ in pairs] for pairs in criteria]
     with bars(), recorded_warnings() as messages:
         with reading(source, path):
             frame, long = _read_scores(path, prompt, method, by, dict(chain(*criteria)), rows)
@@ -113,7 +125,7 @@ def rank(
                 kinds = labels_of_methods(frame, by)
             except TextgamutError as error:
                 raise DataError(f"{path}: {error}") from None
-        ranking = rank_methods(scores, depth_of, kinds, draw_resamples)
+        ranking = rank_methods(scores, depth_of, kinds, draw_resamples, draw_swaps, cardinal, steps)
     tables = ranking_tables(ranking)
     try:
         if json:

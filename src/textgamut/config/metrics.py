@@ -90,6 +90,12 @@ class RankingSettings(Strict):
     """Criteria for which lower is better: metrics of single texts."""
     depth_of: Annotated[int, Field(ge=2, le=6)] = 4
     """Number of methods, those with the highest worth, for the union-free generic depth (MC: 4)."""
+    cardinal: list[str] = []
+    """Criteria whose differences count for the front of generalised stochastic dominance. By default, only
+    the order counts, for all criteria."""
+    steps: Annotated[int, Field(ge=1, le=100)] | None = None
+    """Number of steps that criteria are rounded to for that front; by default 5 if there is a cardinal
+    criterion, and without rounding if there is none."""
     ratings: OwnPath | None = None
     """Your human ratings of single texts, to tune the parameters of Q*Text (MC appendix G): a table with the
     columns task, model, decoding, prompt_id and rating. By default, nothing is tuned."""
@@ -101,4 +107,6 @@ class RankingSettings(Strict):
             raise ValueError("no criterion is named: set higher, lower, or both")
         if len(set(named)) < len(named):
             raise ValueError(f"duplicate criteria in {named}")
+        if unknown := [name for name in self.cardinal if name not in named]:
+            raise ValueError(f"cardinal: {unknown[0]!r} is not among the criteria {', '.join(named)}")
         return self

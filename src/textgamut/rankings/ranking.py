@@ -23,6 +23,7 @@ from textgamut.rankings.dominance import (
     dominance_table,
     pareto_front,
 )
+from textgamut.rankings.gsd_front import LEVEL, GsdFront, gsd_front
 from textgamut.rankings.method_scores import MethodScores, prompt_means, wide_method_scores
 from textgamut.rankings.qtext import dominant_counts, q_text, q_text_limits
 from textgamut.rankings.rank_intervals import (
@@ -73,8 +74,10 @@ class Ranking:
     """Numbers of ordered pairs whose first method dominates always, mostly or never (MC appendix C)."""
     prompts: int
     compared: list[str]
-    """The best methods, in the order of the table; the depth belongs to their orders."""
+    """The best methods, in the order of the table; the depth and the front belong to them."""
     depth: UfgDepth | None
+    front: GsdFront | None
+    """Generalised stochastic dominance between the compared methods; None without swaps."""
     notes: list[str]
     """Results that could not be computed, with the reasons."""
 
@@ -84,15 +87,22 @@ def rank_methods(
     depth_of: int = 4,
     kinds: Mapping[str, Mapping[str, str]] | None = None,
     resample: Callable[[int], Counts] | None = None,
+    swap: Callable[[int], NDArray[np.bool_]] | None = None,
+    cardinal: Sequence[str] = (),
+    steps: int | None = None,
 ) -> Ranking:
     """Rank methods by dominance, worth, Q*Text, and the depth of their orders (MC sections 4 and 5).
 
     Args:
         scores: Scores of each method on each prompt.
-        depth_of: Number of best methods that the depth compares.
+        depth_of: Number of best methods that the depth and the front compare.
         kinds: Additional labels by which winners are counted: kind, for example model -> method -> label.
         resample: Function that draws resamples of a number of prompts: how often each is in each resample.
             If it is given, scores and ranks have intervals.
+        swap: Function that draws the swaps of the front's test: on which of a number of prompts the texts of
+            two methods are exchanged, in each permutation. Without it, there is no front.
+        cardinal: As for ``rankings.gsd_front.gsd_front``.
+        steps: As for ``rankings.gsd_front.gsd_front``.
 
     Returns:
         The rankings. They do not depend on the order of prompts and methods. A ranking that does not exist
@@ -144,13 +154,19 @@ def rank_methods(
 
     methods = _ranked(columns)
     compared = list(methods["method"][:depth_of])
-    depth = None
+    depth = front = None
+    best = oriented[:, [scores.methods.index(method) for method in compared]]
     try:
-        depth = _depth(oriented[:, [scores.methods.index(method) for method in compared]], resamples)
+        depth = _depth(best, resamples)
     except (TextgamutError, UserWarning) as reason:
         notes.append(f"no depth: {reason}")
     if depth and depth.deepest is None and resamples is not None:
         notes.append(f"no resamples of the depth: {depth.n_premises:,} sets of orders are too many")
+    try:
+        if swap:
+            front = gsd_front(best, compared, scores.criteria, swap(len(best)), cardinal, steps)
+    except TextgamutError as reason:
+        notes.append(f"no {reason}")
     return Ranking(
         methods,
         dominance_table(counts, scores.methods),
@@ -160,6 +176,7 @@ def rank_methods(
         len(scores.prompts),
         compared,
         depth,
+        front,
         notes,
     )
 
@@ -255,6 +272,9 @@ def rank_texts(
     kinds: Mapping[str, Mapping[str, str]] | None = None,
     prompts: Mapping[str, int] | None = None,
     resample: Callable[[int], Counts] | None = None,
+    swap: Callable[[int], NDArray[np.bool_]] | None = None,
+    cardinal: Sequence[str] = (),
+    steps: int | None = None,
 ) -> tuple[MethodScores, Ranking]:
     """Rank methods by the metrics of the single texts of one or more tasks.
 
@@ -267,6 +287,9 @@ def rank_texts(
         kinds: As for :func:`rank_methods`.
         prompts: Task -> number of prompts that all methods have, if some have more, which are left out.
         resample: As for :func:`rank_methods`.
+        swap: As for :func:`rank_methods`.
+        cardinal: As for :func:`rank_methods`.
+        steps: As for :func:`rank_methods`.
 
     Returns:
         The scores, in the order of the texts, and the rankings.
@@ -281,7 +304,7 @@ def rank_texts(
         notes.append(f"{task}: compared on {n} of {len(ids)} prompts, those that all methods have")
     means = prompt_means(compared, names, [*higher, *lower])
     scores = wide_method_scores(means.table, higher, lower, missing_as_worst=True)
-    ranking = rank_methods(scores, depth_of, kinds, resample)
+    ranking = rank_methods(scores, depth_of, kinds, resample, swap, cardinal, steps)
     if means.incomplete:
         notes.append(
             f"{means.incomplete} single texts are empty, or too short for a criterion: no part in their "
@@ -323,8 +346,8 @@ def q_text_of_texts(
 def ranking_tables(ranking: Ranking) -> dict[str, pd.DataFrame]:
     """Return all tables of a ranking: name -> table.
 
-    They are ``ranking``, ``agreement``, ``winners``, ``orders``, ``dominance``, and ``pairs``: one row with
-    the number of ``prompts`` and the numbers of pairs of ``Ranking.pairs``.
+    They are ``ranking``, ``agreement``, ``winners``, ``orders``, ``front``, ``dominance``, and ``pairs``: one
+    row with the number of ``prompts`` and the numbers of pairs of ``Ranking.pairs``.
     """
     depth = ranking.depth
     return {
@@ -332,6 +355,7 @@ def ranking_tables(ranking: Ranking) -> dict[str, pd.DataFrame]:
         "agreement": ranking.agreement,
         "winners": ranking.winners,
         "orders": orders_table(depth, ranking.compared),
+        "front": front_table(ranking.front),
         "dominance": ranking.dominance,
         "pairs": pd.DataFrame([{"prompts": ranking.prompts, **asdict(ranking.pairs)}]),
     }
@@ -354,6 +378,31 @@ def orders_table(depth: UfgDepth | None, methods: Sequence[str]) -> pd.DataFrame
     if depth is not None and depth.deepest is not None:
         table["deepest"] = depth.deepest
     return table.sort_values(["depth", "count", "order"], ascending=[False, False, True], ignore_index=True)
+
+
+def front_table(front: GsdFront | None) -> pd.DataFrame:
+    """List the ordered pairs of the compared methods; the table is empty without a front.
+
+    Returns:
+        ``method``; ``on_front``, whether no other one dominates it; ``certain``, whether the test rejects for
+        each competitor that it dominates the method, at level 5 %; ``competitor``; ``least``, the smallest
+        difference of their mean utilities, in [-1, 0], 0 if the competitor dominates; ``p``;
+        ``permutations``; ``scales``: how criteria are compared.
+    """
+    columns = ["method", "on_front", "certain", "competitor", "least", "p", "permutations", "scales"]
+    rows: list[list[object]] = []
+    if front:
+        scales = f"differences of {', '.join(front.cardinal)}" if front.cardinal else "orders only"
+        scales += "" if front.steps is None else f", in {front.steps} steps"
+        certain = front.largest_p <= LEVEL
+        for place, method in enumerate(front.methods):
+            for other, competitor in enumerate(front.methods):
+                if other != place:
+                    pair = (other, place)
+                    values = [float(front.least[pair]), float(front.p[pair]), int(front.permutations[pair])]
+                    about = [method, bool(front.on_front[place]), bool(certain[place])]
+                    rows.append([*about, competitor, *values, scales])
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _in_order(scores: MethodScores) -> MethodScores:

@@ -33,6 +33,21 @@ def is_certain(row: Mapping[Any, Any], ranking: str) -> bool:
     return low is not None and bool(low == row[f"rank_{ranking}_high"])
 
 
+def front_text(front: pd.DataFrame) -> str:
+    """Say who is on the front of generalised stochastic dominance; empty if there is none.
+
+    Args:
+        front: The table ``front`` of a ranking.
+    """
+    if front.empty:
+        return ""
+    methods = front.drop_duplicates("method")
+    on_front, certain = (list(methods["method"][methods[name]]) for name in ("on_front", "certain"))
+    said = f"On the front of generalised stochastic dominance among {len(methods)}"
+    said += f" ({front['scales'].iloc[0]}): {', '.join(on_front)}"
+    return f"{said}; certain at 95 %: {', '.join(certain) or 'none'}."
+
+
 def certain_places(methods: pd.DataFrame) -> str:
     """Say which places of each ranking are certain.
 

@@ -20,7 +20,7 @@ from textgamut.inference.gates import FAIL, Check, NamedFailure
 from textgamut.metrics.rows import ALL, YARDSTICK, Row
 from textgamut.metrics.support_scores import OF_GROUPS
 from textgamut.rankings.method_scores import MethodScores
-from textgamut.rankings.ranking import Ranking, orders_table
+from textgamut.rankings.ranking import Ranking, front_table, orders_table
 from textgamut.report.comparison import (
     cells_of,
     facts_against,
@@ -39,7 +39,7 @@ from textgamut.report.gate import (
     outcome_text,
 )
 from textgamut.report.names import shortened
-from textgamut.report.places import certain_places, rank_text
+from textgamut.report.places import certain_places, front_text, rank_text
 
 LONGEST = 80
 """Maximum number of characters of the name of a method."""
@@ -279,6 +279,9 @@ def print_ranking(ranking: Ranking, scores: MethodScores) -> None:
         console.print()
         console.print(Text(f"Orders of the best {len(ranking.compared)}, {len(orders)} in all: {which}"))
         console.print(table)
+    if ranking.front:
+        console.print()
+        console.print(Text(printable(front_text(front_table(ranking.front)))))
     for note in ranking.notes:
         console.print(Text(printable(f"note: {note}")))
 

@@ -56,7 +56,7 @@ from textgamut.report.methods import (
     test_sentences,
 )
 from textgamut.report.missed import missed_tables
-from textgamut.report.places import certain_places
+from textgamut.report.places import certain_places, front_text
 from textgamut.report.tables import COLUMNS, read_differences, read_texts_table, summary_table
 from textgamut.views.explorer import read_explorer
 from textgamut.workflow import paths
@@ -314,6 +314,7 @@ def _ranking_section(
         sentences=[
             f"The methods of {', '.join(entry['tasks'])}, ranked by several criteria over the same prompts.",
             *filter(None, [certain_places(frame), _deepest(path.with_name("orders.csv"))]),
+            *filter(None, [front_text(read_csv(path.with_name("front.csv"), dtype={"method": str}))]),
         ],
         tables=[metric_table(frame, labels, "Methods", RANKING_NOTE, mark=False, better=entry["better"])],
         figures=_figures(results, path.parent),

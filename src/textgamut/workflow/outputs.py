@@ -39,6 +39,7 @@ RANKING = {
     **{f"agreement_{suffix}": f"agreement.{suffix}" for suffix in FORMATS},
     "orders": "orders.csv",
     **{f"orders_{suffix}": f"orders.{suffix}" for suffix in FORMATS},
+    "front": "front.csv",
     "winners": "winners.csv",
     "winners_page": "winners.html",
     "dominance": "dominance.csv",

@@ -68,6 +68,20 @@ def test_scores_and_ranks_have_intervals_that_do_not_depend_on_the_order_of_rows
     assert sum(row["deepest"] for row in tables["orders"]) == pytest.approx(1)
 
 
+def test_the_front_is_of_the_best_methods_and_by_the_named_scales(
+    wide: Path, capsys: pytest.CaptureFixture
+) -> None:
+    for options, scales in (
+        ([], "orders only"),
+        (["--cardinal", "coherence", "--steps", "4"], "differences of coherence, in 4 steps"),
+    ):
+        front = pd.DataFrame(ranking_of(capsys, wide, *OPTIONS, "--depth-of", "3", *options)["front"])
+        assert len(front) == 6
+        assert set(front["scales"]) == {scales}
+        assert set(front["method"][front["on_front"]]) >= {"a"}
+        assert front["p"].between(0, 1).all()
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
 def test_a_long_table_in_any_format_gives_the_same(
     wide: Path, tmp_path: Path, capsys: pytest.CaptureFixture, suffix: str
@@ -105,7 +119,7 @@ def test_tables_and_figures_are_written_when_asked_for(
     assert "written" in err
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == set(FILES)
-    tables = ("ranking", "agreement", "winners", "orders", "dominance", "pairs")
+    tables = ("ranking", "agreement", "winners", "orders", "front", "dominance", "pairs")
     assert names == {f"{name}.csv" for name in tables} | {
         f"{name}.{suffix}" for name in ("ranking", "agreement", "orders") for suffix in ("png", "svg", "pdf")
     }
@@ -120,6 +134,12 @@ def test_tables_and_figures_are_written_when_asked_for(
         (lambda f: f, ["--higher", "coherense"], "nearest valid: 'coherence'"),
         (lambda f: f, [], "criteri"),
         (lambda f: f, [*OPTIONS, "--depth-of", "7"], "--depth-of 7"),
+        (lambda f: f, [*OPTIONS, "--steps", "0"], "--steps 0: must be from 1 to 100"),
+        (
+            lambda f: f,
+            [*OPTIONS, "--cardinal", "coherenc"],
+            "--cardinal coherenc: is not among the criteria; near",
+        ),
         (
             lambda f: f.rename(columns={"method": "methode"}),
             OPTIONS,

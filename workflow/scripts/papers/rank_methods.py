@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from textgamut.files import read_table, to_csv, write_bytes, write_table
-from textgamut.inference.resamples import draw_resamples
+from textgamut.inference.resamples import draw_resamples, draw_swaps
 from textgamut.rankings.method_scores import scores_table
 from textgamut.rankings.ranking import rank_texts, ranking_tables
 from textgamut.rankings.score_table import common_methods, kinds_of
@@ -29,8 +29,11 @@ def rank_methods(settings: dict[str, Any], texts: list[Path], table: Path) -> di
     else:
         names = common_methods(tables)
         kinds = kinds_of(tables, names)
-    options = {"depth_of": settings["ranking"]["depth_of"], "prompts": settings.get("prompts")}
-    scores, ranking = rank_texts(tables, names, **criteria, kinds=kinds, resample=draw_resamples, **options)
+    options = {name: settings["ranking"][name] for name in ("depth_of", "cardinal", "steps")}
+    options["prompts"] = settings.get("prompts")
+    scores, ranking = rank_texts(
+        tables, names, **criteria, kinds=kinds, resample=draw_resamples, swap=draw_swaps, **options
+    )
     for note in ranking.notes:
         logger.warning("%s", note)
     models = {name: kinds["model"][name] for name in scores.methods}
@@ -38,7 +41,7 @@ def rank_methods(settings: dict[str, Any], texts: list[Path], table: Path) -> di
     folder = table.parent
     for name, found in ranking_tables(ranking).items():
         write_bytes(folder / f"{name}.csv", to_csv(found))
-        if name not in ("orders", "dominance", "pairs"):
+        if name not in ("orders", "front", "dominance", "pairs"):
             shown = ShownTable(found, f"{title}: {name}")
             for suffix in table_formats.FORMATS if name == "ranking" else ("html",):
                 write_bytes(folder / f"{name}.{suffix}", table_formats.FORMATS[suffix](shown).encode())

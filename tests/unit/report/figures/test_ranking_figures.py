@@ -30,7 +30,7 @@ def test_ranks_stand_beside_the_scores_and_certain_ones_are_bold() -> None:
     scores = method_scores({"a": 1.0, "b": 0.0, "c": 0.0})
     ranking = rank_methods(scores, resample=draw_resamples)
     figure = ranking_figures(ranking, {}, "ranks")["ranking"]
-    shown = {text.get_text(): text.get_weight() for text in figure.axes[0].texts}
+    shown = {text.get_text(): text.get_fontweight() for text in figure.axes[0].texts}
     assert shown["1 [1, 1]"] == "bold"
     assert shown["2 [2, 3]"] == "normal"
     assert "bold: the rank is certain" in small_print(figure)
