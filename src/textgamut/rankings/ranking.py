@@ -212,7 +212,7 @@ def _intervals(
         if without := int(np.isnan(values).any(axis=1).sum()):
             notes.append(
                 f"{RANKINGS[name]} does not exist in {without:,} of {len(values):,} resamples of the "
-                f"prompts: its intervals leave them out, or do not exist above {MOST_WITHOUT:.0%}"
+                f"prompts: its intervals leave them out, or do not exist above {100 * MOST_WITHOUT:.0f} %"
             )
         # All pairs are compared equally often, so that ranks by worth are those by net dominance.
         ranks = ranks_of(found["dominance"] if name == "worth" else values, DIGITS)

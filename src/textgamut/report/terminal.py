@@ -274,7 +274,7 @@ def print_ranking(ranking: Ranking, scores: MethodScores) -> None:
         table = _table("depth", *["deepest in"] * resampled, "prompts", "order")
         shown = orders if len(orders) <= 6 else pd.concat([orders.head(4), orders.tail(2)])
         for row in shown.to_dict("records"):
-            share = [f"{row['deepest']:.1%} of resamples"] if resampled else []
+            share = [f"{100 * row['deepest']:.1f} % of resamples"] if resampled else []
             table.add_row(_number(row["depth"]), *share, f"{row['count']:,}", row["order"])
         console.print()
         console.print(Text(f"Orders of the best {len(ranking.compared)}, {len(orders)} in all: {which}"))

@@ -329,7 +329,7 @@ def _deepest(path: Path) -> str:
         return ""
     first = orders.iloc[0]
     return (
-        f'The deepest order of the best methods is "{first["order"]}", also in {first["deepest"]:.1%} of the '
+        f'The deepest order of the best methods is "{first["order"]}", also in {100 * first["deepest"]:.1f} % of the '
         "resamples of the prompts."
     )
 

@@ -62,7 +62,7 @@ def ranking_figures(ranking: Ranking, families: Mapping[str, str], title: str) -
             for what, i in zip(("Deepest", "Shallowest"), ends, strict=True)
         ]
         if depth.deepest is not None:
-            captions[0] += f", deepest in {depth.deepest[0]:.0%} of resamples"
+            captions[0] += f", deepest in {100 * depth.deepest[0]:.0f} % of resamples"
         figures["orders"] = hasse_figure(depth.orders[ends], captions, ranking.compared, f"{title}: depth")
     return figures
 
