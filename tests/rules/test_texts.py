@@ -211,7 +211,13 @@ def test_tables_and_figures_of_single_texts(texts: Path, tmp_path: Path) -> None
 def test_rank_methods_ranks_over_tasks(texts: Path, tmp_path: Path) -> None:
     settings = {
         "title": "wiki, news",
-        "ranking": {"higher": ["coherence", "diversity"], "lower": [], "depth_of": 4, "cardinal": [], "steps": None},
+        "ranking": {
+            "higher": ["coherence", "diversity"],
+            "lower": [],
+            "depth_of": 4,
+            "cardinal": [],
+            "steps": None,
+        },
         "methods": METHODS,
         "kinds": {"model": {name: "M" for *_, name in METHODS}},
     }
