@@ -327,10 +327,10 @@ def _deepest(path: Path) -> str:
     orders = read_csv(path)
     if "deepest" not in orders or orders.empty:
         return ""
-    first = orders.iloc[0]
+    order, share = orders["order"].iloc[0], orders["deepest"].iloc[0]
     return (
-        f'The deepest order of the best methods is "{first["order"]}", also in {100 * first["deepest"]:.1f} % of the '
-        "resamples of the prompts."
+        f'The deepest order of the best methods is "{order}", also in {100 * share:.1f} % of the resamples of '
+        "the prompts."
     )
 
 

@@ -32,7 +32,7 @@ def test_a_rank_is_certain_if_its_interval_is_one_number() -> None:
 def test_certain_places_are_listed_for_each_ranking(ranking: Ranking) -> None:
     said = certain_places(ranking.methods)
     assert said.startswith("Places certain at 95 %: by net dominance 1 of 3 (1); by worth 1 of 3 (1); by Q*")
-    without = ranking.methods.drop(columns=[name for name in ranking.methods if name.endswith("_low")])
+    without = ranking.methods.drop(columns=[name for name in ranking.methods if str(name).endswith("_low")])
     assert certain_places(without) == ""
 
 
