@@ -329,8 +329,8 @@ def _deepest(path: Path) -> str:
         return ""
     order, share = orders["order"].iloc[0], orders["deepest"].iloc[0]
     return (
-        f'The deepest order of the best methods is "{order}", also in {100 * share:.1f} % of the resamples of '
-        "the prompts."
+        f'The deepest order of the best methods is "{order}", also in {100 * share:.1f} % of the resamples '
+        "of the prompts."
     )
 
 
