@@ -92,7 +92,7 @@ class Rows:
         """Keep only these rows, and remove the padding common to all of them."""
         self.ids, self.mask = self.ids[rows], self.mask[rows]
         if not self.plain:
-            self.cache.batch_select_indices(rows)
+            self.cache.batch_select_indices(rows.cpu())  # of layers that may be on different GPUs
             return
         unused = int(self.mask.argmax(dim=1).min())
         self.ids, self.mask = self.ids[:, unused:], self.mask[:, unused:]
@@ -170,6 +170,7 @@ class EncoderDecoderRows:
 
     def keep(self, rows: torch.Tensor) -> None:
         """Keep only these rows."""
+        rows = rows.cpu()  # of tensors that may be on different GPUs
         self.ids, self._read_mask = self.ids[rows], self._read_mask[rows]
         self._encoded.last_hidden_state = self._encoded.last_hidden_state[rows]
         for layer in self.cache.self_attention_cache.layers:

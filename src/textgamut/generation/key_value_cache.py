@@ -14,7 +14,8 @@ ROOM = 64
 class GrowingLayer(DynamicLayer):  # type: ignore[misc]
     """The cache of one layer: ``keys`` and ``values``, (rows, heads, width, dimensions).
 
-    Both are views of the beginning of larger tensors, which are filled in place.
+    Both are views of the beginning of larger tensors, which are filled in place. If a model is spread over
+    several GPUs, they may be on another one than the indices.
     """
 
     def update(
@@ -34,10 +35,12 @@ class GrowingLayer(DynamicLayer):  # type: ignore[misc]
 
     def keep(self, rows: torch.Tensor, unused: int) -> None:
         """Keep only these rows, and drop the first ``unused`` columns."""
+        rows = rows.to(self.keys.device)
         self._reserve(self.keys[rows, :, unused:], self.values[rows, :, unused:], 0)
 
     def keep_one(self, width: int, column: torch.Tensor) -> None:
         """Keep the first ``width`` columns and, for each row, the one at ``width + column`` (rows,)."""
+        column = column.to(self.keys.device)
         row = torch.arange(len(column), device=column.device)
         for store in self._stores:
             store[:, :, width] = store[row, :, width + column]

@@ -7,6 +7,7 @@ any block size, number of threads and device. Memory grows with N x block, not w
 
 from __future__ import annotations
 
+import contextlib
 import queue
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -279,9 +280,25 @@ def multiply(a: torch.Tensor, b: torch.Tensor, squared: torch.Tensor) -> None:
     left[:, -2] = 1
     left[:, -1] = a[:, -2]
     if squared.is_cuda:
-        torch.mm(left, b.T, out=squared)
+        with _without_tf32():
+            torch.mm(left, b.T, out=squared)
     else:
         np.matmul(left.numpy(), b.numpy().T, out=squared.numpy())
+
+
+@contextlib.contextmanager
+def _without_tf32() -> Iterator[None]:
+    """Multiply matrices in full float32: TF32 has 10 bits, and containers of NVIDIA switch it on."""
+    import torch
+
+    flags = torch.backends.cuda.matmul
+    name, full = ("fp32_precision", "ieee") if hasattr(flags, "fp32_precision") else ("allow_tf32", False)
+    before = getattr(flags, name)
+    setattr(flags, name, full)
+    try:
+        yield
+    finally:
+        setattr(flags, name, before)
 
 
 def nearest(squared: torch.Tensor, count: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:

@@ -287,7 +287,17 @@ def test_an_amateur_with_fewer_unused_tokens_forbids_those_of_the_model() -> Non
     assert all(len(sample["continuation"]) >= sample["tokens"] - 1 for sample in texts.values())
 
 
-def test_out_of_memory_halves_the_batch_and_changes_no_text(monkeypatch: pytest.MonkeyPatch, caplog) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError("CUDA out of memory"),
+        RuntimeError("CUDA error: out of memory"),
+        RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+    ],
+)
+def test_out_of_memory_halves_the_batch_and_changes_no_text(
+    monkeypatch: pytest.MonkeyPatch, caplog, error: RuntimeError
+) -> None:
     """A GPU's error cannot be provoked without one: it is raised above five rows."""
     model, tokenizer, setting = tiny.model("llama"), tiny.tokenizer(), decoding("nucleus")
     expected = generated(model, tokenizer, REQUESTS, setting, 64)
@@ -295,7 +305,7 @@ def test_out_of_memory_halves_the_batch_and_changes_no_text(monkeypatch: pytest.
 
     def small(input_ids: torch.Tensor, **options: Any) -> Any:
         if len(input_ids) > 5:
-            raise torch.OutOfMemoryError("CUDA out of memory")
+            raise error
         return forward(input_ids=input_ids, **options)
 
     small.__signature__ = __import__("inspect").signature(forward)  # type: ignore[attr-defined]

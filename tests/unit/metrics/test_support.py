@@ -104,6 +104,21 @@ def test_many_ties_beyond_the_candidates(monkeypatch: pytest.MonkeyPatch) -> Non
         assert getattr(result, name) == pytest.approx(value, abs=1e-12), name
 
 
+@pytest.mark.parametrize("precision", ["highest", "high"])
+def test_gpus_multiply_in_full_float32(precision: str) -> None:
+    """Also if TF32 is on, which is set again afterwards."""
+    import torch
+
+    before = torch.get_float32_matmul_precision()
+    try:
+        torch.set_float32_matmul_precision(precision)
+        with distances_in_blocks._without_tf32():
+            assert torch.backends.cuda.matmul.fp32_precision == "ieee"
+        assert torch.get_float32_matmul_precision() == precision
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
 @pytest.mark.parametrize("k", [1, 4, 10])
 def test_equals_prdc(k: int) -> None:
     prdc = pytest.importorskip("prdc")

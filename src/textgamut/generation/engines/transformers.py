@@ -286,9 +286,11 @@ def decode_after(tokenizer: Any, prompt: list[int], new: list[int], clean: bool)
 
 
 def _out_of_memory(error: RuntimeError) -> bool:
+    """Return whether memory ran out: that of torch's allocators, or of a library of the GPU beside them."""
     import torch
 
-    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
+    said = ("can't allocate memory", "error: out of memory", "BLAS_STATUS_ALLOC_FAILED")
+    return isinstance(error, torch.OutOfMemoryError) or any(words in str(error) for words in said)
 
 
 def _free_memory() -> None:
