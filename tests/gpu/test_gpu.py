@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,20 @@ def percent(shares: dict[str, float]) -> str:
     return ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
 
 
-def ordinary(share: float) -> str:
+def of_texts(share: float) -> str:
     return f"{share:.0%} of texts the same"
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text())
+
+
+def in_name(machine: Machine) -> str:
+    return "" if machine.gpus else ", in name only"
+
+
+def work(found: dict[str, Any]) -> str:
+    return f"{found['parameters']:.3g} parameters, batch {found['batch_size']}"
 
 
 def test_dtypes(start: Start, record_property: Record) -> None:
@@ -47,7 +60,7 @@ def test_strategies(start: Start, machine: Machine, record_property: Record) -> 
     shares = start("strategies").answer()
     below = {name: share for name, share in shares.items() if share < 1}
     record_property("measured", f"{len(shares)} settings; {percent(below) or 'all texts the same'}")
-    assert min(shares.values()) >= min(floor(machine), 0.85)
+    assert min(shares.values()) >= floor(machine)
 
 
 def test_batch_sizes(start: Start, machine: Machine, model_folder: Path, record_property: Record) -> None:
@@ -140,8 +153,7 @@ def test_shortage(start: Start, machine: Machine, record_property: Record) -> No
     """Memory runs out: the batch is halved, and the texts are those of small batches, float32."""
     process = start("shortage")
     found = process.answer()
-    told = f"batch of 32 lowered to {found['batch_size']}; {ordinary(found['share'])}"
-    record_property("measured", told)
+    record_property("measured", f"batch of 32 lowered to {found['batch_size']}; {of_texts(found['share'])}")
     assert 1 <= found["batch_size"] < 32
     assert "out of memory: continuing with batches of 16" in process.log
     assert found["share"] >= floor(machine)
@@ -158,7 +170,7 @@ def test_throughput(start: Start, machine: Machine, model_folder: Path, record_p
 def test_vllm_greedy(start: Start, machine: Machine, vllm_python: str, record_property: Record) -> None:
     """vLLM: greedy texts are those of transformers, float32."""
     found = start("vllm_greedy", python=vllm_python).answer()
-    record_property("measured", f"{ordinary(found['share'])}; {found['is']}")
+    record_property("measured", f"{of_texts(found['share'])}; {found['is']}")
     assert found["share"] >= floor(machine)
 
 
@@ -171,7 +183,7 @@ def test_vllm_batch_invariant(
     if machine.capability < (8, 0):
         pytest.skip(OLD_GPU)
     found = start("vllm_company", python=vllm_python).answer()
-    record_property("measured", ordinary(found["share"]))
+    record_property("measured", of_texts(found["share"]))
     assert found["share"] == 1
 
 
@@ -184,19 +196,3 @@ def test_vllm_throughput(
     found = start("vllm_throughput", python=vllm_python, **options).answer()
     record_property("measured", f"vLLM {found['rate']:.0f} tokens/s; {work(found)}; {found['is']}")
     assert found["rate"] > 0
-
-
-def in_name(machine: Machine) -> str:
-    return "" if machine.gpus else ", in name only"
-
-
-def read(path: Path) -> Any:
-    import json
-
-    return json.loads(path.read_text())
-
-
-def work(found: dict[str, Any]) -> str:
-    return f"{found['parameters']:.3g} parameters, batch {found['batch_size']}"
-
-

@@ -80,8 +80,11 @@ def run(engine: Engine, requests: Sequence[Request], decoding: Decoding) -> Tabl
 
 def same(one: Table, other: Table) -> float:
     """Return the share of texts of the first table that are the same in the other one."""
-    names = ("continuation", "tokens", "finish")
-    return sum(all(row[name] == other[key][name] for name in names) for key, row in one.items()) / len(one)
+
+    def text(row: Sample) -> tuple[str, int, str]:
+        return row["continuation"], row["tokens"], row["finish"]
+
+    return sum(text(row) == text(other[key]) for key, row in one.items()) / len(one)
 
 
 def load(folder: Path, device: torch.device | str, dtype: str = "float32", **options: Any) -> Any:
@@ -137,9 +140,13 @@ def shared_model(folder: Path, large: bool, device: torch.device) -> int:
 
 
 def describe() -> dict[str, Any]:
-    """Return the GPUs that a process can use at the same time."""
+    """Return the GPUs that a process can use at the same time, if it can lease one."""
     import torch
 
+    with lease(1) as device:
+        pass
+    if device.type == "cpu":  # Slurm has granted none
+        return {}
     found = [torch.cuda.get_device_properties(i) for i in range(torch.cuda.device_count())]
     runtime = f"ROCm {torch.version.hip}" if torch.version.hip else f"CUDA {torch.version.cuda}"
     capability = min(((gpu.major, gpu.minor) for gpu in found), default=(0, 0))
@@ -242,7 +249,9 @@ def strategies() -> dict[str, float]:
         "contrastive-decoding": {"amateur": "small", "beams": 3},
     }.items():
         settings[name] = parse_decoding({"strategy": name, "max_new_tokens": 12} | entry)
-    known = {get_args(kind.model_fields["strategy"].annotation)[0] for kind in get_args(get_args(Decoding)[0])}
+    known = {
+        get_args(kind.model_fields["strategy"].annotation)[0] for kind in get_args(get_args(Decoding)[0])
+    }
     assert known == {setting.strategy for setting in settings.values()} | {"given"}, "a strategy is not run"
     with lease(1) as device, checkpoint() as folder, checkpoint(seed=1, num_hidden_layers=1) as small:
         engines = [
@@ -269,18 +278,25 @@ def spread(gpus: int) -> dict[str, Any]:
         {"strategy": "beam", "beams": 3},
     ]
     settings = [parse_decoding({"max_new_tokens": 12} | entry) for entry in entries]
-    with lease(gpus) as device, checkpoint(num_hidden_layers=4) as folder, checkpoint() as off:
+    with lease(gpus) as device, checkpoint(num_hidden_layers=4) as folder:
         whole = engine_of(load(folder, device), 8)
         if device.type == "cpu":
-            places = {f"model.layers.{i}": "disk" if i % 2 else "cpu" for i in range(4)}
-            places |= dict.fromkeys(("model.embed_tokens", "model.norm", "model.rotary_emb", "lm_head"), "cpu")
-            placement = {"device_map": places, "offload_folder": str(off)}
+            parts = ["model.embed_tokens", "model.norm", "model.rotary_emb", "lm_head"]
+            places = {f"model.layers.{i}": ("cpu", "disk")[i % 2] for i in range(4)}
+            placement = {
+                "device_map": places | dict.fromkeys(parts, "cpu"),
+                "offload_folder": str(folder / "disk"),
+            }
             checkpoints._placement = lambda *_: placement
         model = load(folder, device, spread=True)
-        places = {str(place) for place in model.hf_device_map.values()}
         apart = engine_of(model, 8)
-        shares = [same(run(apart, requests, each), run(whole, requests, each)) for each in settings]
-    return {"places": sorted(places), "shares": dict(zip([e["strategy"] for e in entries], shares, strict=True))}
+        shares = {
+            each.strategy: same(run(apart, requests, each), run(whole, requests, each)) for each in settings
+        }
+    return {"places": sorted({str(place) for place in model.hf_device_map.values()}), "shares": shares}
+
+
+# --- memory ---------------------------------------------------------------------------------------------
 
 
 def shortage() -> dict[str, Any]:
@@ -354,7 +370,7 @@ def shard(folder: str, cells: list[str], pace: float) -> dict[str, Any]:
         append(journal, *batch)
         time.sleep(pace)
 
-    Journal.append = slowly  # type: ignore[method-assign]
+    Journal.append = slowly  # type: ignore[assignment,method-assign]
     source = {"kind": "file", "path": str(weights)}
     model = Model(label="Tiny", family="Tiny", source=source, chat="none", dtype="float32")
     decoding = {"strategy": "sampling", "top_p": 0.95, "max_new_tokens": 12}
@@ -372,10 +388,10 @@ def shard(folder: str, cells: list[str], pace: float) -> dict[str, Any]:
 
 
 def neighbours(n: int, d: int) -> dict[str, Any]:
-    """Compare the support metrics of two sets on the device with those on the CPU, and small ones with theory.
+    """Compare the support metrics of n points on the device with those on the CPU, of few with brute force.
 
     Returns:
-        Number of small sets that equal brute force, of all; whether the large ones are equal on both; seconds.
+        How many of the small sets equal brute force; whether the large ones are equal on both; seconds.
     """
     import numpy as np
     import torch
@@ -412,8 +428,9 @@ def neighbours(n: int, d: int) -> dict[str, Any]:
 
 def work_of(large: bool) -> tuple[list[Request], Any, int, int]:
     """Return requests, decoding, batch size and number of rounds of a measurement of throughput."""
-    length = 192 if large else 16
-    return requests_of(128 if large else 16), sampling(length, temperature=0.8), 64 if large else 8, 3
+    if large:
+        return requests_of(128), sampling(192, temperature=0.8), 64, 3
+    return requests_of(8), sampling(16, temperature=0.8), 4, 1
 
 
 def throughput(folder: str, large: bool) -> dict[str, Any]:
@@ -498,13 +515,20 @@ def vllm_greedy() -> dict[str, Any]:
         with vllm_engine(folder, "float32", 8) as engine:
             texts, identity = run(engine, requests, greedy), engine.identity
         # Only now, since vLLM forks if it can.
-        return {"share": same(texts, run(engine_of(load(folder, "cpu"), 8), requests, greedy)), "is": identity}
+        return {
+            "share": same(texts, run(engine_of(load(folder, "cpu"), 8), requests, greedy)),
+            "is": identity,
+        }
 
 
 def vllm_company() -> dict[str, Any]:
     """Return the share of texts of ``batch_invariant`` that are the same without half of the others."""
     requests, decoding = requests_of(48), sampling(32)
-    with lease(1), checkpoint() as folder, vllm_engine(folder, "bfloat16", 16, batch_invariant=True) as engine:
+    with (
+        lease(1),
+        checkpoint() as folder,
+        vllm_engine(folder, "bfloat16", 16, batch_invariant=True) as engine,
+    ):
         return {"share": same(run(engine, requests[::2], decoding), run(engine, requests, decoding))}
 
 
