@@ -115,13 +115,13 @@ def shared_model(folder: Path, large: bool, device: torch.device) -> int:
 
     if not (folder / "tokenizer.json").exists():
         if large:
-            from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
+            from transformers import AutoModelForCausalLM, GenerationConfig, LlamaConfig
 
             ends = dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"), 0)
             torch.manual_seed(0)
             with device:  # made where it is used, in 16 bits
-                config = LlamaConfig(**LARGE | ends)
-                model = LlamaForCausalLM._from_config(config, dtype=devices.choose_dtype("auto", device))
+                config, dtype = LlamaConfig(**LARGE | ends), devices.choose_dtype("auto", device)
+                model = AutoModelForCausalLM.from_config(config, dtype=dtype)
             several = [*range(0, LARGE["vocab_size"], ENDS)]
             model.generation_config = GenerationConfig(**ends | {"eos_token_id": several})
             model.save_pretrained(folder)
