@@ -508,17 +508,27 @@ def vllm_engine(folder: Path, dtype: str, batch_size: int, **options: Any) -> It
 
 
 def vllm_greedy() -> dict[str, Any]:
-    """Return the share of greedy texts that are those of transformers on the CPU, both in float32."""
+    """Return, for each setting, the share of greedy texts that are those of transformers on the CPU, float32.
+
+    The rules against repetition are applied by the class that vLLM loads for them, on vLLM's device.
+    """
     requests = requests_of(24)
-    greedy = parse_decoding({"strategy": "greedy", "max_new_tokens": 24})
+    settings = {
+        name: parse_decoding({"strategy": "greedy", "max_new_tokens": 24} | changes)
+        for name, changes in {
+            "greedy": {},
+            "penalties": {"repetition_penalty": 1.3, "frequency_penalty": 0.5},
+            "no repeats": {"no_repeat_ngram": 2},
+            "DRY": {"dry_multiplier": 3, "dry_allowed_length": 1},
+        }.items()
+    }
     with lease(1), checkpoint() as folder:
         with vllm_engine(folder, "float32", 8) as engine:
-            texts, identity = run(engine, requests, greedy), engine.identity
-        # Only now, since vLLM forks if it can.
-        return {
-            "share": same(texts, run(engine_of(load(folder, "cpu"), 8), requests, greedy)),
-            "is": identity,
-        }
+            texts = {name: run(engine, requests, setting) for name, setting in settings.items()}
+            identity = engine.identity
+        other = engine_of(load(folder, "cpu"), 8)
+        shares = {name: same(texts[name], run(other, requests, each)) for name, each in settings.items()}
+    return {"shares": shares, "is": identity}
 
 
 def vllm_company() -> dict[str, Any]:
