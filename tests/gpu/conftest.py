@@ -20,6 +20,7 @@ from gpu.table import pytest_runtest_makereport as pytest_runtest_makereport
 from gpu.table import pytest_terminal_summary as pytest_terminal_summary
 from helpers import ROOT
 
+from textgamut.files import usable_cpus
 from textgamut.models import devices
 
 Start = Callable[..., Fresh]
@@ -72,7 +73,7 @@ def facts(found: dict[str, Any]) -> list[str]:
     if names:
         counted = ", ".join(f"{names.count(name)} x {name}" for name in dict.fromkeys(names))
         parts = [f"{counted}, {found['gigabytes']:.0f} GB", found["runtime"], driver_version()]
-    parts.append(f"{cpu_name()}, {len(os.sched_getaffinity(0))} cores")
+    parts.append(f"{cpu_name()}, {usable_cpus()} cores")
     versions = [f"{name} {version(name)}" for name in ("textgamut", "torch", "transformers")]
     return ["; ".join(filter(None, parts)), f"Python {platform.python_version()}, {', '.join(versions)}"]
 
@@ -92,7 +93,8 @@ def driver_version() -> str:
 
 def cpu_name() -> str:
     """Return the name of the processor."""
-    found = re.search(r"(?m)^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text())
+    path = Path("/proc/cpuinfo")
+    found = re.search(r"(?m)^model name\s*: (.*)$", path.read_text() if path.exists() else "")
     return found[1].strip() if found else platform.machine()
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from gpu.conftest import facts
 from gpu.table import Row, markdown
 from helpers import ROOT
 
@@ -95,3 +96,16 @@ def test_facts_of_the_machine_are_above_the_table() -> None:
         "| check | result | measured |",
         "| --- | --- | --- |",
     ]
+
+
+def test_the_cards_are_named_and_counted() -> None:
+    found = {
+        "gpus": ["A100", "A100", "T4"],
+        "gigabytes": 14.6,
+        "runtime": "CUDA 13.0, compute capability 7.5",
+    }
+    first, second = facts(found)
+    assert first.startswith("2 x A100, 1 x T4, 15 GB; CUDA 13.0, compute capability 7.5; ")
+    assert " cores" in first
+    assert all(name in second for name in ("textgamut ", "torch ", "transformers "))
+    assert facts({"gpus": []})[0].startswith("No GPU; ")
