@@ -141,6 +141,23 @@ def test_a_third_model_reruns_nothing_else(edited: Path) -> None:
     assert plan(edited) == expected | three
 
 
+def test_a_temperature_more_generates_its_own_texts_only(edited: Path) -> None:
+    demo, block = edited / "config/demo.yaml", {"models": ["plain"], "decodings": ["short"], "top_p": [0.9]}
+    edit(demo, "tasks", "news", "cells", value=[block | {"temperatures": [0.6, 1.0]}])
+    done = run_warm(edited, "--cores", "2")
+    assert done.returncode == 0, done.stdout
+    results = edited / "results/papers/tiny"
+    drawn, scores = (pd.read_csv(results / f"news/{name}.csv") for name in ("temperatures", "scores"))
+    support = scores[scores["metric"].isin(["precision", "recall"])].reset_index(drop=True)
+    pd.testing.assert_frame_equal(drawn[scores.columns], support)
+    assert drawn["temperature"].dropna().tolist() == [0.6, 0.6, 1.0, 1.0]
+    assert "Precision and recall against the temperature" in (results / "index.html").read_text()
+    edit(demo, "tasks", "news", "cells", value=[block | {"temperatures": [0.6, 0.8, 1.0]}])
+    compared = {"compare_methods": 3}  # with each of the other two, and with held-out human texts
+    expected = {"generate_texts": 1, "plot_temperatures": 1} | ONE_CELL | compared
+    assert plan(edited) == expected
+
+
 def test_swapped_values_are_seen(edited: Path) -> None:
     """Snakemake compares params as a set of values: top_p and temperature exchanged must still rerun."""
     short = yaml.safe_load((edited / "config/decoding.yaml").read_text())["short"]

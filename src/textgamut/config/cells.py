@@ -25,6 +25,7 @@ from textgamut.config.task_kinds import (
     ScoresTask,
     Size,
     SubsetsTask,
+    Variant,
 )
 
 ALL_TASKS = "all"
@@ -70,7 +71,7 @@ class Config(NamedTuple):
     datasets: dict[str, Dataset]
     """Slug -> entry of ``datasets.yaml``."""
     decoding: dict[str, Decoding]
-    """Slug -> entry of ``decoding.yaml``."""
+    """Slug -> entry of ``decoding.yaml``, or setting that the experiment makes at several temperatures."""
     embedders: dict[str, Embedder]
     """Slug -> entry of ``embedders.yaml``."""
     taggers: dict[str, Tagger]
@@ -137,6 +138,11 @@ class Config(NamedTuple):
             pairs = [pair for block in entry.cells for pair in block.pairs()]
         return [Cell(task, m, d, seed) for m, d in dict.fromkeys(pairs) for seed in entry.seeds]
 
+    def variants(self, task: str) -> dict[str, Variant]:
+        """Return the decoding settings that a task makes at several temperatures: slug -> setting."""
+        blocks = self.experiment.tasks[task].cells
+        return {variant.slug: variant for block in blocks for variant in block.variants()}
+
     def methods(self, task: str) -> list[tuple[str, str]]:
         """Return the distinct pairs of a model and a decoding of a task's cells."""
         return list(dict.fromkeys((cell.model, cell.decoding) for cell in self.cells(task)))
@@ -163,7 +169,7 @@ class Config(NamedTuple):
         entry = self.experiment.tasks[cell.task]
         if isinstance(entry, PromptedTask):
             for block in entry.cells:
-                if cell.model in block.models and cell.decoding in block.decodings:
+                if cell.model in block.models and cell.decoding in block.settings():
                     return entry.size_of(block)
         return Size(entry.n, entry.completions, entry.keep)
 

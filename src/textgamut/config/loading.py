@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from textgamut import validation
 from textgamut.config.cells import RESERVED, Config
 from textgamut.config.checks import broken_references
+from textgamut.config.entries.decoding import Decoding, SamplingDecoding
 from textgamut.config.entries.registries import REGISTRIES
 from textgamut.config.experiment import Experiment
 from textgamut.config.yaml import listed, read_yaml, validate
@@ -67,9 +68,20 @@ def validate_config(
     """
     entries = {name: load_registry(name, registries) for name in REGISTRIES}
     config = Config(validate(TypeAdapter(Experiment), experiment, source), **entries)
+    config = config._replace(decoding=_with_variants(config))
     if problems := listed(f"{source}: {problem}" for problem in broken_references(config)):
         raise ConfigError(problems)
     return config
+
+
+def _with_variants(config: Config) -> dict[str, Decoding]:
+    """Return the decoding settings with those that tasks make of them; names that are taken are kept."""
+    decoding = dict(config.decoding)
+    made = [variant for task in config.experiment.tasks for variant in config.variants(task).values()]
+    for variant in sorted(made, key=lambda variant: len(variant.slug)):  # a base may be such a setting, too
+        if isinstance(base := decoding.get(variant.base), SamplingDecoding):
+            decoding.setdefault(variant.slug, variant.of(base))
+    return decoding
 
 
 def load_registry(name: str, folder: str | Path | None = None) -> dict[str, Any]:

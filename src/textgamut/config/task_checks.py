@@ -7,11 +7,13 @@ from collections.abc import Iterator
 
 from textgamut.catalogue import FAMILIES, METRICS
 from textgamut.config.cells import RESERVED, Config
+from textgamut.config.entries.decoding import SamplingDecoding
 from textgamut.config.entries.sources import FileSource
 from textgamut.config.entry_checks import braces, not_decoded, not_loaded
 from textgamut.config.metrics import Q_TEXT_CRITERIA, Metrics
 from textgamut.config.task_kinds import (
     BiographiesTask,
+    CellBlock,
     CreativeTask,
     MeasuredTask,
     ScoresTask,
@@ -75,11 +77,25 @@ def _unfit_names(config: Config, slug: str, task: Task) -> Iterator[str]:
         named = task.references
         yield from not_decoded(f"tasks.{slug}.references", named.model, named.decoding, config)
     for i, block in enumerate(task.cells):
+        yield from _unfit_variants(config, f"tasks.{slug}.cells[{i}].temperatures", block)
         for pair in block.pairs():
             yield from not_decoded(f"tasks.{slug}.cells[{i}]", *pair, config)
     for name in _models(task) if isinstance(task, UnpromptedTask) else ():
         if (model := config.models.get(name)) and model.chat != "none" and not model.given:
             yield f"tasks.{slug}.cells: model {name!r} has a chat format, which needs a prompt"
+
+
+def _unfit_variants(config: Config, key: str, block: CellBlock) -> Iterator[str]:
+    """Yield a message for decoding settings without a temperature, and for names of others."""
+    others = set()
+    for variant in block.variants():
+        base = config.decoding.get(variant.base)
+        if isinstance(base, SamplingDecoding):
+            if config.decoding[variant.slug] != variant.of(base):
+                yield f"{key}: decoding.yaml has another setting {variant.slug!r}: rename it there"
+        elif base and variant.base not in others:
+            others.add(variant.base)
+            yield f"{key}: decoding {variant.base!r} has strategy {base.strategy}: name one with sampling"
 
 
 def _models(task: Task) -> list[str]:

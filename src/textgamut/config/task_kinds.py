@@ -7,10 +7,11 @@ from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
+from textgamut.config.entries.decoding import SamplingDecoding, Share
 from textgamut.config.entries.sources import FilesSource
 from textgamut.config.metrics import Metrics, RankingSettings
 from textgamut.errors import nearest
-from textgamut.fields import Count, Distinct, Seeds, Slug, Strict, Text, TwoOrMore
+from textgamut.fields import Count, Distinct, Quantity, Seeds, Slug, Strict, Text, TwoOrMore
 from textgamut.text import counted
 
 HUMAN = "human"
@@ -35,6 +36,24 @@ class Sweep(Strict):
     """The N at which k varies, at most the task's n (PR Figure B.1b: 4000). Defaults to the task's n."""
 
 
+class Variant(NamedTuple):
+    """A decoding setting that a block of cells makes from one of ``decoding.yaml``."""
+
+    base: str
+    """The entry that all other settings are from."""
+    temperature: float
+    top_p: float
+
+    @property
+    def slug(self) -> str:
+        """Its name, with both numbers, so that it stays the same when others are added."""
+        return f"{self.base}-t{self.temperature}-p{self.top_p}"
+
+    def of(self, base: SamplingDecoding) -> SamplingDecoding:
+        """Return the setting."""
+        return base.model_copy(update={"temperature": self.temperature, "top_p": self.top_p})
+
+
 class CellBlock(Strict):
     """All pairs of a model and a decoding of the block; each is one cell per seed."""
 
@@ -42,10 +61,30 @@ class CellBlock(Strict):
     """Entries of ``models.yaml``."""
     decodings: Annotated[list[str], Field(min_length=1)]
     """Entries of ``decoding.yaml``."""
+    temperatures: Annotated[list[Quantity], Field(min_length=1), Distinct] | None = None
+    """In place of each decoding, which must be sampling, the same with each of these temperatures and each
+    ``top_p``, named like ``nucleus-0.95-t0.7-p0.9``. A figure shows precision and recall against them."""
+    top_p: Annotated[list[Share], Field(min_length=1), Distinct] | None = None
+    """The values of top-p, each a line of the figure."""
+
+    @model_validator(mode="after")
+    def _both_vary(self) -> Self:
+        if (self.temperatures is None) != (self.top_p is None):
+            missing = "top_p" if self.top_p is None else "temperatures"
+            raise ValueError(f"temperatures and top_p belong together: set {missing}, too")
+        return self
+
+    def variants(self) -> list[Variant]:
+        """Return the decoding settings that the block makes; none without ``temperatures``."""
+        return [Variant(*of) for of in product(self.decodings, self.temperatures or [], self.top_p or [])]
+
+    def settings(self) -> list[str]:
+        """Return the decoding settings of the cells."""
+        return [variant.slug for variant in self.variants()] or self.decodings
 
     def pairs(self) -> list[tuple[str, str]]:
         """Return the pairs of a model and a decoding."""
-        return list(product(self.models, self.decodings))
+        return list(product(self.models, self.settings()))
 
 
 class SizedBlock(CellBlock):
@@ -454,6 +493,9 @@ class ScoresTask(TaskBase):
         for name in (*self.ranking.higher, *self.ranking.lower):
             if name in (*COLUMNS, "prompt", "method"):  # the latter are columns of a ranking
                 raise ValueError(f"ranking: {name!r} cannot be a criterion: it is the name of another column")
+        for i, block in enumerate(self.cells):
+            if block.temperatures:
+                raise ValueError(f"cells[{i}].temperatures: a task of kind scores generates no texts")
         return self
 
     def sentence(self, texts: str, models: str) -> str:

@@ -19,7 +19,7 @@ import pandas as pd
 
 from textgamut.catalogue import METRICS
 from textgamut.config.target_shapes import Average
-from textgamut.config.task_kinds import HUMAN
+from textgamut.config.task_kinds import HELD_OUT, HUMAN
 from textgamut.errors import DataError
 from textgamut.files import read_csv
 from textgamut.metrics.rows import ALL
@@ -200,6 +200,26 @@ def scores_file(summary: pd.DataFrame) -> pd.DataFrame:
         if f"{metric}_sd" in summary and not pd.isna(row[metric])
     ]
     return pd.DataFrame(rows, columns=SCORES)
+
+
+def temperature_table(scores: pd.DataFrame, variants: Mapping[str, tuple[str, float, float]]) -> pd.DataFrame:
+    """Tabulate precision and recall of a task against temperature and top-p.
+
+    Args:
+        scores: Tidy scores of one task.
+        variants: Decoding -> the setting that it differs from in these two alone, its temperature and its
+            top-p.
+
+    Returns:
+        The rows of ``scores.csv`` of precision and recall of these decodings, groups left out, with the
+        columns ``base``, ``temperature`` and ``top_p``. The rows of held-out human texts lack these three.
+    """
+    support = scores["metric"].isin(["precision", "recall"]) & (scores["group"] == ALL)
+    rows = scores_file(summary_table(scores[support & scores["decoding"].isin([*variants, HELD_OUT])]))
+    for place, name in enumerate(("base", "temperature", "top_p")):
+        values = {slug: settings[place] for slug, settings in variants.items()}
+        rows.insert(3 + place, name, rows["decoding"].map(values))
+    return rows
 
 
 def mean_intervals(scores: pd.DataFrame) -> dict[tuple[str, str, str], tuple[float, float]]:

@@ -65,6 +65,7 @@ from textgamut.workflow.paths import fill
 FIGURES = {
     "precision-recall": "Precision and recall",
     "differences": "Differences between methods",
+    "temperatures": "Precision and recall against the temperature",
     "sweep": "Precision and recall for other N and k",
     "similarity": "Similarity of the completions of one prompt",
     "texts": "Metrics of single texts",

@@ -91,6 +91,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "report.tables",
         "report.figures.lines",
         "report.figures.sweep",
+        "report.figures.temperatures",
         "report.figures.text_figures",
         "report.html",
         "inference.differences",

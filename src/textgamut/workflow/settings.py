@@ -448,6 +448,17 @@ def plot_precision_recall(config: Config, wildcards: Any) -> Settings:
 
 
 @_result
+def plot_temperatures(config: Config, wildcards: Any) -> Settings:
+    variants, labels = config.variants(wildcards.task), config.experiment.labels
+    bases = {of.base: labels.get(of.base, of.base) for of in variants.values()}
+    return _drawn(config, wildcards) | {
+        "task": wildcards.task,
+        "variants": {slug: list(of) for slug, of in variants.items()},
+        "bases": bases,
+    }
+
+
+@_result
 def plot_sweep(config: Config, wildcards: Any) -> Settings:
     return _task(config, wildcards, "k") | {"sweep": _points(config, wildcards)} | _drawn(config, wildcards)
 

@@ -119,6 +119,14 @@ TASK_RESULTS = (
         _has("support"),
         priority=30,
     ),
+    TaskResult(  # where cells have the same decoding at several temperatures
+        "plot_temperatures",
+        "Plotting precision and recall, against the temperature, of",
+        {"table": paths.ALL_SCORES},
+        _files("temperatures", "csv", *FORMATS),
+        ("temperatures", "figure: temperature and top-p vary"),
+        lambda config, task: _has("support")(config, task) and bool(config.variants(task)),
+    ),
     TaskResult(  # over seeds and references (PR Table B.5)
         "tabulate_variance",
         "Tabulating the variability of precision and recall of",

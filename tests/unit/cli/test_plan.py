@@ -77,6 +77,15 @@ def test_the_table_tells_what_is_known_and_what_is_not(project, capsys) -> None:
     assert lines[-3].startswith("?: unknown.") or lines[-2].startswith("?: unknown.")
 
 
+def test_each_temperature_and_top_p_is_a_cell(project, capsys) -> None:
+    block = {"models": ["fast"], "decodings": ["plain"], "temperatures": [0.5, 1.0, 1.5], "top_p": [0.9, 1.0]}
+    experiment = {"name": "x", "embedder": "minilm", "tasks": {"t": TASK | {"cells": [block]}}}
+    (project / "config/demo.yaml").write_text(yaml.safe_dump(experiment))
+    assert main(["plan"]) == 0
+    fast = capsys.readouterr().out.splitlines()[1].split()
+    assert " ".join(fast).startswith("t fast 0 of 12 12 0 4,800 480,000")  # six settings, two seeds
+
+
 def test_judges_are_named_with_what_they_are_asked(project, capsys) -> None:
     source = MODELS["served"]["source"] | {"endpoint": "chat"}
     judge = MODELS["served"] | {"chat": "template", "source": source}

@@ -42,6 +42,14 @@ def several_embedders(*names: str) -> dict:
     return experiment
 
 
+def varied(temperatures: object, top_p: object, *decodings: str) -> dict:
+    """Return the experiment with the decodings of a block at several temperatures."""
+    block: dict = {"models": ["gemma-3-270m"], "decodings": list(decodings or ["nucleus-0.95"])}
+    given = {"temperatures": temperatures, "top_p": top_p}
+    block |= {name: value for name, value in given.items() if value is not None}
+    return change("tasks", "news", "cells", value=[block])
+
+
 def load(experiment: dict, registries: Path = ROOT / "config") -> Config:
     return validate_config(experiment, "my.yaml", registries)
 
@@ -282,6 +290,18 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
             change("tasks", "news", "groups", value=["topics"]),
             "tasks.news.groups: the dataset has no column 'topics'; nearest valid: 'topic'",
         ),
+        (varied([], [0.9]), "tasks.news.cells[0].temperatures: List should have at least 1 item"),
+        (varied([0.7], []), "tasks.news.cells[0].top_p: List should have at least 1 item"),
+        (varied([1.0, 1], [0.9]), "cells[0].temperatures: duplicate values in [1.0, 1.0]"),
+        (varied([0], [0.9]), "cells[0].temperatures[0]: Input should be greater than or equal to 0.000001"),
+        (varied([0.7], [1.5]), "cells[0].top_p[0]: Input should be less than or equal to 1"),
+        (varied([0.7], None), "cells[0]: temperatures and top_p belong together: set top_p, too"),
+        (varied(None, [0.7]), "cells[0]: temperatures and top_p belong together: set temperatures, too"),
+        (
+            varied([0.7], [0.9], "greedy-64", "nucleus-0.9"),
+            "cells[0].temperatures: decoding 'greedy-64' has strategy greedy: name one with sampling",
+        ),
+        (varied([0.7], [0.9], "nucleus"), "cells[0].decodings[0]: unknown decoding 'nucleus'"),
         ({}, "my.yaml: name: this key is required"),
         ([], "my.yaml: (top level)"),
     ],
@@ -290,6 +310,35 @@ def test_bad_experiment(experiment: dict, message: str) -> None:
     with pytest.raises(TextgamutError) as error:
         load(experiment)
     assert message in str(error.value)
+
+
+def test_a_block_makes_its_decoding_at_each_temperature_and_top_p() -> None:
+    config = load(varied([1, 0.7], [0.9, 1.0], "nucleus-0.95", "nucleus-0.9"))
+    names = [name for _, name in config.methods("news")]
+    assert names[:4] == [f"nucleus-0.95-{of}" for of in ("t1.0-p0.9", "t1.0-p1.0", "t0.7-p0.9", "t0.7-p1.0")]
+    assert len(names) == 8
+    base, made = config.decoding["nucleus-0.95"], config.decoding["nucleus-0.95-t0.7-p0.9"]
+    assert made.model_dump() == base.model_dump() | {"temperature": 0.7, "top_p": 0.9}
+    assert config.size(config.cells("news")[-1]).n == 60
+
+
+def test_a_temperature_more_changes_no_name_and_no_setting_of_the_others() -> None:
+    few, more = (load(varied(at, [0.9])) for at in ([0.5, 1.0], [0.5, 0.75, 1.0]))
+    names = [set(config.variants("news")) for config in (few, more)]
+    assert names[1] - names[0] == {"nucleus-0.95-t0.75-p0.9"}
+    assert names[0] < names[1]
+    assert all(few.decoding[name] == more.decoding[name] for name in names[0])
+
+
+def test_a_name_of_another_setting_is_not_taken(tmp_path: Path) -> None:
+    entry = shipped("decoding")["nucleus-0.95"] | {"temperature": 0.7, "top_p": 0.9}
+    file = tmp_path / "decoding.yaml"
+    file.write_text(yaml.safe_dump({"nucleus-0.95-t0.7-p0.9": entry}))
+    load(varied([0.7], [0.9]), tmp_path)  # the same setting
+    file.write_text(yaml.safe_dump({"nucleus-0.95-t0.7-p0.9": entry | {"top_k": 5}}))
+    message = r"temperatures: decoding.yaml has another setting 'nucleus-0.95-t0.7-p0.9': rename it there"
+    with pytest.raises(TextgamutError, match=message):
+        load(varied([0.7], [0.9]), tmp_path)
 
 
 def test_the_first_of_several_embedders_is_that_of_all_tables() -> None:

@@ -160,8 +160,9 @@ def test_scores_have_intervals_unless_they_are_for_a_paper(demo: Config) -> None
 def test_another_label_is_only_drawn_and_tabulated(demo: Config) -> None:
     model = demo.models[JOB.model].model_copy(update={"label": "Another"})
     after = demo._replace(models=demo.models | {JOB.model: model})
-    drawn = {"plot_precision_recall", "plot_sweep", "plot_similarity", "tabulate_differences"}
-    drawn |= {"tabulate_cut_differences", "tabulate_embedders", "tabulate_texts", "rank_methods", "make_page"}
+    drawn = {"plot_precision_recall", "plot_temperatures", "plot_sweep", "plot_similarity"}
+    drawn |= {"tabulate_differences", "tabulate_cut_differences", "tabulate_embedders", "tabulate_texts"}
+    drawn |= {"rank_methods", "make_page"}
     assert "generate_texts" not in differing(demo, after)
     assert differing(demo, after) <= drawn
 

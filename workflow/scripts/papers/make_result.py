@@ -26,6 +26,7 @@ from textgamut.report.figures.precision_recall import task_figure
 from textgamut.report.figures.similarity_matrix import similarity_matrix_figure
 from textgamut.report.figures.style import FORMATS, render
 from textgamut.report.figures.sweep import sweep_figure
+from textgamut.report.figures.temperatures import temperature_figure
 from textgamut.report.figures.text_figures import correlation_figure, parameter_figure, text_metrics_figure
 from textgamut.report.table_formats import ShownTable
 from textgamut.report.tables import (
@@ -36,6 +37,7 @@ from textgamut.report.tables import (
     read_texts_table,
     scores_file,
     summary_table,
+    temperature_table,
     texts_table,
     tidy,
     variance_table,
@@ -66,6 +68,14 @@ def plot_precision_recall(settings: Settings, table: Path) -> Made:
     scores = scores.assign(decoding=scores["decoding"].replace(settings["decoding_labels"]))
     about = {name: settings[name] for name in ("task", "dataset", "subsets", "references")}
     return {"figure": task_figure(scores, styles(settings), **about)}
+
+
+def plot_temperatures(settings: Settings, table: Path) -> Made:
+    found = temperature_table(scores_of(table, settings["task"]), settings["variants"])
+    names = {slug: style.label for slug, style in styles(settings).items()} | settings["bases"]
+    title = f"Precision and recall on {settings['task']} as the temperature varies"
+    note = f"N = {found['n'].iloc[0]}, k = {found['k'].iloc[0]}, {settings['embedder']}."
+    return {"figure": temperature_figure(found, names, title, note), "csv": found}
 
 
 def tabulate_scores(settings: Settings, table: Path) -> Made:
