@@ -14,7 +14,7 @@ from textgamut.fields import SLUG_PATTERN
 from textgamut.errors import TextgamutError, reason
 from textgamut.locks import LockedError, lock
 from textgamut.run import forkserver
-from textgamut.workflow import paths
+from textgamut.workflow import inputs, paths
 from textgamut.workflow.arguments import (
     NO_CONFIG,
     NUMBER_PATTERN,
@@ -65,6 +65,9 @@ wildcard_constraints:
     seed=NUMBER_PATTERN,
     shard=NUMBER_PATTERN,
     shards=NUMBER_PATTERN,
+    block=NUMBER_PATTERN,
+    blocks=NUMBER_PATTERN,
+    stage=paths.one_of(inputs.STAGES),
     draw=NUMBER_PATTERN,
     folder=r"(data|results)/.+",
 

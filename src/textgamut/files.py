@@ -14,6 +14,8 @@ import os
 import platform
 import re
 import secrets
+import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -194,6 +196,13 @@ def write_scores(
     write_json(path, [{**cell, **row} for row in rows])
 
 
+DAMAGE = (
+    *(ValueError, KeyError, TypeError, IndexError, EOFError, RecursionError),
+    *(zipfile.BadZipFile, zlib.error),
+)
+"""Errors of the libraries that read a damaged file."""
+
+
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[None]:
     """Turn the errors of the libraries that read an output of a run into one that names the file.
@@ -203,7 +212,7 @@ def reading(path: Path) -> Iterator[None]:
     """
     try:
         yield
-    except (ValueError, KeyError, TypeError, IndexError, EOFError, OSError, RecursionError) as error:
+    except (*DAMAGE, OSError) as error:
         if isinstance(error, OSError) and error.errno:  # pyarrow raises OSError for damaged content, too
             raise
         raise DataError(f"{path}: damaged: delete it, and the next run makes it again") from error
@@ -345,6 +354,18 @@ def read_array(path: Path) -> NDArray[Any]:
     with reading(path):
         array: NDArray[Any] = np.load(path, allow_pickle=False)
     return array
+
+
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays atomically as compressed .npz."""
+    with atomic(path) as stream:
+        np.savez_compressed(stream, allow_pickle=False, **arrays)
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """Read the arrays of a .npz file, see :func:`read_array`."""
+    with reading(path), np.load(path, allow_pickle=False) as content:
+        return dict(content)
 
 
 KEPT = ".kept"

@@ -675,6 +675,19 @@ def test_sweep_support_varies_one_at_a_time(features: Path) -> None:
     make_result("plot_sweep", settings, {"scores": [features / "sweep.json"]}, features, "svg", "png")
 
 
+def test_parts_of_no_texts_are_empty(features: Path) -> None:
+    """If no texts can be held out, the score has no rows, whatever its parts are."""
+    files.write_array(features / "none.npy", np.empty((0, 6), np.float32))
+    reduced, part = features / "reduced.npz", features / "part.npz"
+    settings = {"stage": "reduced", "block": [0, 1], "k": 4}
+    first = {"features": [features / "same.npy", features / "none.npy"], "parts": []}
+    do_job("measure_part", settings, first, {"part": reduced})
+    for stage in ("neighbours", "pairs"):
+        settings = {"stage": stage, "block": [0, 2], "k": 4}
+        do_job("measure_part", settings, {"features": [], "parts": [reduced]}, {"part": part})
+        assert files.read_arrays(part) == {}
+
+
 def test_explain_support_names_the_neighbours_on_both_sides(features: Path) -> None:
     for name in ("generations", "references"):
         ids = [f"{name}-{i}" for i in range(50)]

@@ -223,6 +223,16 @@ def test_round_trips(tmp_path: Path) -> None:
     assert (files.read_array(tmp_path / "a.npy") == array).all()
 
 
+def test_named_arrays_are_read_as_they_were_written(tmp_path: Path) -> None:
+    arrays = {"a": np.arange(6.0).reshape(2, 3), "b": np.array([True, False])}
+    files.write_arrays(tmp_path / "s.npz", arrays)
+    found = files.read_arrays(tmp_path / "s.npz")
+    assert list(found) == ["a", "b"]
+    for name, array in arrays.items():
+        assert found[name].dtype == array.dtype
+        assert (found[name] == array).all()
+
+
 def test_attributes_are_read_without_the_rows(tmp_path: Path) -> None:
     frame = pd.DataFrame({"id": ["a"]})
     files.write_table(tmp_path / "plain.parquet", frame)
@@ -239,16 +249,18 @@ def test_missing_column(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00", b"{", "half"])
-@pytest.mark.parametrize("name", ["t.parquet", "a.npy", "j.json"])
+@pytest.mark.parametrize("name", ["t.parquet", "a.npy", "s.npz", "j.json"])
 def test_a_damaged_file_is_named(name: str, content: bytes | str, tmp_path: Path) -> None:
     path = tmp_path / name
     files.write_table(tmp_path / "t.parquet", pd.DataFrame({"id": ["a"] * 1000}))
     files.write_array(tmp_path / "a.npy", np.arange(1000))
+    files.write_arrays(tmp_path / "s.npz", {"a": np.random.default_rng(0).random(1000)})
     files.write_json(tmp_path / "j.json", list(range(1000)))
     path.write_bytes(path.read_bytes()[:200] if isinstance(content, str) else content)
     read = {
         "t.parquet": lambda: files.read_table(path, ["id"]),
         "a.npy": lambda: files.read_array(path),
+        "s.npz": lambda: files.read_arrays(path),
         "j.json": lambda: files.read_json(path),
     }
     with pytest.raises(DataError, match=f"{name}: damaged: delete it, and the next run makes it again"):

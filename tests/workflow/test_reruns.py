@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from helpers import edit, plan, run_warm
+from helpers import dry_run, edit, jobs, plan, run_warm
 
 pytestmark = pytest.mark.slow
 
@@ -156,6 +157,30 @@ def test_a_temperature_more_generates_its_own_texts_only(edited: Path) -> None:
     compared = {"compare_methods": 3}  # with each of the other two, and with held-out human texts
     expected = {"generate_texts": 1, "plot_temperatures": 1} | ONE_CELL | compared
     assert plan(edited) == expected
+
+
+def test_blocks_give_the_scores_of_one_job(edited: Path) -> None:
+    """Two blocks against each draw: reduced once, then neighbours and pairs. A lost part is made again."""
+    cell = edited / NEWS.format(model="plain", seed=1)
+    scores = cell / "scores/minilm/support.json"
+    known = ("group", "metric", "seed", "draw", "value")
+    whole = [[row[name] for name in known] for row in json.loads(scores.read_text())]
+    edit(edited / "config/demo.yaml", "tasks", "news", "metrics", value={"support": {"blocks": 2}})
+    of_news = TABLES | {"tabulate_variance": 1} | DIFFERENCES
+    assert plan(edited) == {"score_support": 3, "measure_part": 3 * 2 * 5} | of_news
+    target = str(scores.relative_to(edited))
+    done = run_warm(edited, target, "--cores", "2")
+    assert done.returncode == 0, done.stdout
+    rows = json.loads(scores.read_text())
+    assert [[row[name] for name in known] for row in rows] == whole
+    assert not any("low" in row for row in rows)
+    (cell / "support").rename(cell / "aside")
+    assert jobs(dry_run(edited, target).stdout) == {}  # parts are not needed any more
+    (cell / "aside").rename(cell / "support")
+    for lost in (scores, cell / "support/minilm/draw2/pairs/1-of-2.npz"):
+        lost.unlink()
+    planned = jobs(dry_run(edited, target).stdout)
+    assert planned == {"score_support": 1, "measure_part": 1, "total": 2}
 
 
 def test_swapped_values_are_seen(edited: Path) -> None:

@@ -60,6 +60,31 @@ for family in FAMILIES.values():
             "../scripts/scores/score_family.py"
 
 
+rule measure_part:
+    """Compute a part of the support metrics of a large cell: reduced features, neighbours, or pairs inside balls."""
+    input:
+        features=bound(inputs.unreduced_features),
+        parts=bound(inputs.earlier_parts),
+    output:
+        part=paths.SUPPORT_PART,
+    log:
+        "logs/measure_part/{task}/{model}/{decoding}/seed{seed}/{embedder}/draw{draw}/{stage}/{block}-of-{blocks}.log",
+    wildcard_constraints:
+        decoding=SLUG_PATTERN,
+    conda:
+        "../../envs/cuda.yaml"
+    threads: resources.THREADS
+    resources:
+        mem_mb=bound(resources.part_memory),
+        runtime=720,
+    params:
+        settings=bound(settings.measure_part),
+    message:
+        "Computing {wildcards.stage}, part {wildcards.block} of {wildcards.blocks}, of {wildcards.task} by {wildcards.model}, {wildcards.decoding}, seed {wildcards.seed}"
+    script:
+        "../scripts/scores/measure_part.py"
+
+
 rule trace_divergence:
     """Trace the precision-recall curve and the divergence frontier of a cell (PR Figures A.3 and A.4)."""
     input:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from textgamut.catalogue.family import (
     DIVERSITY,
@@ -30,6 +30,15 @@ class SupportSettings(FamilySettings):
 
     bootstrap: Annotated[int, Field(ge=2, le=MOST_HALF_SAMPLES)] = 200
     """Number of half-samples for the 95 % intervals, also of other families."""
+    blocks: Annotated[int, Field(ge=2, le=1000)] | None = None
+    """For N of 100,000 and more: number of blocks of texts whose distances are computed by jobs of their own,
+    with the values of one job. There are no intervals then. Defaults to one job."""
+
+    @model_validator(mode="after")
+    def _without_intervals(self) -> Self:
+        if self.blocks and "bootstrap" in self.model_fields_set:
+            raise ValueError("blocks: the metrics have no intervals then: leave out bootstrap")
+        return self
 
 
 FAMILY = Family(

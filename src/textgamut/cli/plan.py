@@ -240,6 +240,11 @@ def print_plan(plan: Plan, price: str, titles: Sequence[str] = ()) -> None:
         console.print(
             Text(f"To embed with {plan.embedder}: {sets:,} sets of texts, {texts} texts at most{done}")
         )
+    if plan.parts.jobs:
+        done = f" ({plan.parts.jobs_done:,} are done)" if plan.parts.jobs_done else ""
+        hours = f"about {decimal(plan.parts.core_hours)} core hours with 200 components"
+        left = plan.parts.jobs - plan.parts.jobs_done
+        console.print(Text(f"To compute support metrics in blocks: {left:,} jobs, {hours}{done}"))
     if plan.tests:
         done = f" ({plan.tests_done:,} are done)" if plan.tests_done else ""
         console.print(Text(f"To test differences: {plan.tests - plan.tests_done:,} pairs of methods{done}"))
@@ -264,7 +269,7 @@ def print_plan(plan: Plan, price: str, titles: Sequence[str] = ()) -> None:
     disk = ", ".join(f"{name} {size(of)}" for name, of in plan.disk.items())
     console.print(Text(f"Disk, about: {disk}"))
     console.print(Text(f"Price: {price}", style="bold"))
-    sums = [*plan.totals.values(), *plan.disk.values(), plan.embedded_texts]
+    sums = [*plan.totals.values(), *plan.disk.values(), plan.embedded_texts, plan.parts.core_hours]
     gaps = any(each.unknown for each in sums) or any(line.hours is None for line in plan.lines)
     if gaps or any(judging.dollars is None for judging in plan.judgings):
         console.print(Text(UNKNOWN, style="dim"))

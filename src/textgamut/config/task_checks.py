@@ -132,6 +132,12 @@ def _unfit_families(config: Config, slug: str, task: Task, metrics: Metrics) -> 
         if (kinds := FAMILIES[name].tasks) and task.kind not in kinds:
             yield f"tasks.{slug}.kind: {name} {FAMILIES[name].needs}: {_elsewhere(slug)}"
         yield from _undefined(config, slug, task, name)
+    support = metrics.of("support")
+    if support and support.blocks and task.n and support.blocks > task.n:
+        yield (
+            f"tasks.{slug}: metrics.support.blocks: {support.blocks} blocks of {task.n} texts: "
+            "lower blocks or raise n"
+        )
     divergence = metrics.of("divergence")
     clusters = divergence.clusters if divergence else None
     if clusters and task.n and clusters > 2 * task.n:

@@ -132,12 +132,17 @@ class Radii:
             yield part, place, others
 
 
-def radii_of(features: Points, points: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Radii]:
-    """Compute the balls of the first N texts for each point (N, k), in one pass over the distances."""
+def radii_of(
+    features: Points, points: Sequence[tuple[int, int]], rows: slice | None = None
+) -> dict[tuple[int, int], Radii]:
+    """Compute the balls of the first N texts for each point (N, k), in one pass over the distances.
+
+    With ``rows``, only these rows of the result are computed; the others are 0.
+    """
     # Two extra neighbours, because float32 cannot order neighbours at almost equal distances.
     counts = {size: min(max(k for n, k in points if n == size) + 2, size - 1) for size, _ in points}
-    near = {size: np.empty((size, count), np.float32) for size, count in counts.items()}
-    neighbours = {size: np.empty((size, count), np.int64) for size, count in counts.items()}
+    near = {size: np.zeros((size, count), np.float32) for size, count in counts.items()}
+    neighbours = {size: np.zeros((size, count), np.int64) for size, count in counts.items()}
 
     def find(rows: slice, squared: torch.Tensor) -> None:
         # Exclude the point itself by index: a duplicate of it is a neighbour at distance 0.
@@ -147,7 +152,7 @@ def radii_of(features: Points, points: Sequence[tuple[int, int]]) -> dict[tuple[
             some = slice(rows.start, rows.start + len(block))
             near[size][some], neighbours[size][some] = nearest(block, count)
 
-    over_blocks(find, features, features)
+    over_blocks(find, features, features, rows)
     return {
         (size, k): Radii(features, near[size], neighbours[size], k, np.full(size, np.nan))
         for size, k in points
@@ -230,8 +235,12 @@ def prepare(sets: Sequence[NDArray[np.floating]], device: torch.device) -> list[
     return prepared
 
 
-def over_blocks(work: Callable[[slice, torch.Tensor], None], a: Points, b: Points) -> None:
+def over_blocks(
+    work: Callable[[slice, torch.Tensor], None], a: Points, b: Points, rows: slice | None = None
+) -> None:
     """Call ``work`` with slices of rows and their (rows, N) squared distances, which it may overwrite.
+
+    ``rows`` are the rows of ``a`` to go over. Defaults to all.
 
     Their error is at most ``a.tolerance + b.tolerance``. On a CPU, as many blocks are processed in parallel
     as torch has threads, each in one thread and in a buffer that later blocks reuse. This also parallelises
@@ -240,24 +249,28 @@ def over_blocks(work: Callable[[slice, torch.Tensor], None], a: Points, b: Point
     import torch
     from threadpoolctl import threadpool_limits
 
-    slices = blocks(len(a.tensor), len(b.tensor))
+    first, last = (rows.start, rows.stop) if rows else (0, len(a.tensor))
+    parts = blocks(last - first, len(b.tensor))
+    if not parts:
+        return
+    slices = [slice(first + part.start, first + part.stop) for part in parts]
     threads = 1 if a.tensor.is_cuda else min(torch.get_num_threads(), len(slices))
     buffers: queue.SimpleQueue[torch.Tensor] = queue.SimpleQueue()
     for _ in range(threads):
-        buffers.put(a.tensor.new_empty(slices[0].stop, len(b.tensor)))
+        buffers.put(a.tensor.new_empty(parts[0].stop, len(b.tensor)))
 
-    def measure(rows: slice) -> None:
+    def measure(block: slice) -> None:
         buffer = buffers.get()
         try:
-            squared = buffer[: rows.stop - rows.start]
-            multiply(a.tensor[rows], b.tensor, squared)
-            work(rows, squared)
+            squared = buffer[: block.stop - block.start]
+            multiply(a.tensor[block], b.tensor, squared)
+            work(block, squared)
         finally:
             buffers.put(buffer)
 
     if threads == 1:
-        for rows in slices:
-            measure(rows)
+        for block in slices:
+            measure(block)
         return
     before = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,6 +27,7 @@ from textgamut.features.reduce import blocks, checked, first_copies, same_size, 
 from textgamut.features.reduce import reduce_features as reduce_features
 from textgamut.metrics.distances_in_blocks import (
     Points,
+    Radii,
     over_blocks,
     pairs_inside,
     pairs_within,
@@ -461,18 +462,37 @@ def _sweep(
     for size, k in points:
         if k >= size:
             raise DataError(f"k = {k} needs more than {k} texts on each side, but there are {size}")
-    _warn_of_samples(ref, gen, max(k for size, k in points if size == n), closed)
+    warn_of_samples(ref, gen, max(k for size, k in points if size == n), closed)
     references, generated = prepare([ref, gen], choose_device(device))
     ref_radii, gen_radii = (radii_of(features, points) for features in (references, generated))
+    counts = count_pairs(ref_radii, gen_radii, closed)
+    return [summary(counts[point], ref_radii[point], closed) for point in points]
+
+
+def count_pairs(
+    ref_radii: Mapping[tuple[int, int], Radii],
+    gen_radii: Mapping[tuple[int, int], Radii],
+    closed: bool,
+    rows: slice | None = None,
+) -> dict[tuple[int, int], Counts]:
+    """Count the pairs of a reference and a generated text inside balls, for each point (N, k).
+
+    Args:
+        ref_radii: The balls of the references for each point.
+        gen_radii: The balls of the generated texts.
+        closed: Whether a point on a ball's surface is inside.
+        rows: The references whose pairs are counted. Defaults to all; the counts of blocks of rows add up.
+    """
+    references, generated = (next(iter(radii.values())).points for radii in (ref_radii, gen_radii))
     counts = {
-        point: _Counts(*(np.zeros(point[0], kind) for kind in (np.int64, np.int64, np.int64, bool, bool)))
-        for point in points
+        point: Counts(*(np.zeros(point[0], kind) for kind in (np.int64, np.int64, np.int64, bool, bool)))
+        for point in ref_radii
     }
     limits = {point: radii.median() for point, radii in ref_radii.items()}
     one_at_a_time = threading.Lock()
 
     def count(rows: slice, squared: torch.Tensor) -> None:
-        for size, k in points:
+        for size, k in counts:
             found = counts[size, k]
             block = squared[: max(size - rows.start, 0), :size]
             sides = (block, references, rows.start, generated)
@@ -488,16 +508,11 @@ def _sweep(
                 found.clipped_balls[:] += np.bincount(clipped, minlength=size)
                 found.filled[owner] = True
 
-    over_blocks(count, references, generated)
-    results = []
-    for size, k in points:
-        found = counts[size, k]
-        of_references = ref_radii[size, k].balls_around(limits[size, k], empty=not closed)
-        results.append(_summary(found, of_references, size, k))
-    return results
+    over_blocks(count, references, generated, rows)
+    return counts
 
 
-class _Counts(NamedTuple):
+class Counts(NamedTuple):
     """The counts behind the support metrics, (N,) each."""
 
     balls: NDArray[np.int64]
@@ -512,11 +527,10 @@ class _Counts(NamedTuple):
     """Which generated texts have a reference in their ball."""
 
 
-def _summary(counts: _Counts, balls_of_references: NDArray[np.int64], n: int, k: int) -> SupportMetrics:
-    """Return the metrics.
-
-    ``balls_of_references`` is, for each reference, how many of the other references' clipped balls it is in.
-    """
+def summary(counts: Counts, ref_radii: Radii, closed: bool) -> SupportMetrics:
+    """Return the metrics, from the counts of all pairs and the balls of the references."""
+    n, k = len(ref_radii.near), ref_radii.k
+    balls_of_references = ref_radii.balls_around(ref_radii.median(), empty=not closed)
     balls, covered = counts.balls, counts.texts > 0
     precision, recall, coverage = _mean(balls > 0), _mean(counts.in_generated), _mean(covered)
     # Whole numbers until the last division, so that the order of the rows cannot matter.
@@ -626,7 +640,8 @@ def _half_samples(
     return _Balls(inside, around, clipped, most)
 
 
-def _warn_of_samples(ref: NDArray[np.floating], gen: NDArray[np.floating], k: int, closed: bool) -> None:
+def warn_of_samples(ref: NDArray[np.floating], gen: NDArray[np.floating], k: int, closed: bool) -> None:
+    """Warn of duplicates in two sets, and of radii that are 0."""
     n, radii = len(ref), 0
     for name, points in (("references", ref), ("generated texts", gen)):
         copies = first_copies([points])

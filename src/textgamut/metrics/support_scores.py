@@ -18,6 +18,7 @@ from textgamut.metrics.support import (
     interval_of,
     support_metrics,
 )
+from textgamut.metrics.support_parts import Measured
 
 OF_GROUPS = ("precision", "recall", "density", "coverage")
 """The metrics that have values for groups."""
@@ -45,6 +46,7 @@ def score(
     groups: Groups | None = None,
     reference_groups: Groups | None = None,
     units: Sequence[Hashable] | None = None,
+    measured: Measured | None = None,
 ) -> SupportScores:
     """Reduce features and compute precision, recall, density and coverage, with 95 % intervals.
 
@@ -57,12 +59,16 @@ def score(
         reference_groups: Groups of the references, in the same columns.
         units: What half-samples draw as a whole with each text: its prompt, or another cluster; None for a
             text of its own.
+        measured: The reduced features and their metrics, if they were computed in parts.
 
     Raises, Warns:
         As ``metrics.support``.
     """
-    reduced = reduce_features(*same_size(reference_features, features))
-    result = support_metrics(*reduced, k)
+    if measured is None:
+        reduced = reduce_features(*same_size(reference_features, features))
+        result = support_metrics(*reduced, k)
+    else:
+        reduced, result = (measured.reference, measured.generated), measured.result
     numbers = numbered(units, result.n)
     few = not bootstrap or result.n <= 4 * k or numbers.max() == 0
     halves = None if few else half_samples(*reduced, result, bootstrap, units=numbers)

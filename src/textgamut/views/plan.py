@@ -21,6 +21,8 @@ The estimates are kept simple:
   log-likelihoods were recorded. A second pass would take two operations per parameter and token, at
   ``OPERATIONS`` per second, and a load of the weights for each cell, at ``LOADING`` bytes per second. The
   number of parameters follows from the registry's ``gigabytes``, taken as those of 16-bit weights.
+- *Support metrics in blocks*: three passes over the N x N distances for each cell and draw of references, at
+  ``DISTANCES`` per second and core, measured with 200 components; others are in proportion.
 - *Texts that were generated elsewhere* cost nothing.
 - *Fine-tuning* is not estimated.
 - *Disk*: the registry's ``gigabytes`` of models that are not fetched yet; 5 bytes per new token; 4 bytes per
@@ -34,7 +36,9 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 from textgamut.config.cells import Cell, Config
 from textgamut.config.entries.models import Model
@@ -46,8 +50,8 @@ from textgamut.views.rates import Lengths, Rates, Shard, read_shards, same_decod
 from textgamut.views.sums import Sum
 from textgamut.workflow import paths
 from textgamut.workflow.counts import computed_tokens, count_prompts
-from textgamut.workflow.families import compares_features, generator_scores, scores_again
-from textgamut.workflow.inputs import gate_cells, gate_draws
+from textgamut.workflow.families import compares_features, generator_scores, score_files, scores_again
+from textgamut.workflow.inputs import gate_cells, gate_draws, support_parts
 from textgamut.workflow.outputs import compared_pairs, cut_cells, gate_files, test_files, tested_embedders
 from textgamut.workflow.paths import fill
 from textgamut.workflow.targets import Need, generated_cells, whole_need
@@ -58,6 +62,7 @@ DIMENSIONS = 1024  # of a feature vector, if no features have been computed yet
 ANSWER_TOKENS = 30  # in the answer of a judge
 OPERATIONS = {"float32": 0.4 * 19.5e12, "16 bits": 0.4 * 312e12}  # per second: 40 % of the peak of an A100
 LOADING = 1e9  # bytes per second, from disk to GPU
+DISTANCES = 1.5e8  # per second and core, of vectors with 200 components (benchmarks/support_parts.py)
 
 
 @dataclass(frozen=True)
@@ -118,6 +123,16 @@ class Recorded:
 
 
 @dataclass(frozen=True)
+class Parts:
+    """Jobs with parts of support metrics, where these are computed in blocks."""
+
+    jobs: int
+    jobs_done: int
+    core_hours: Sum
+    """Hours of a core that the remaining ones take; unknown without the number of texts."""
+
+
+@dataclass(frozen=True)
 class Plan:
     """Cost of an experiment."""
 
@@ -126,6 +141,7 @@ class Plan:
     """Field of a line -> its sum over all lines."""
     judgings: list[Judging]
     recorded: Recorded
+    parts: Parts
     embeddings: int
     """Number of sets of texts to embed: cells, draws of references, and cells' texts of one length."""
     embeddings_done: int
@@ -211,7 +227,8 @@ def make_plan(
     recorded = _recorded(config, need, prompts, lengths, folder)
     tests, gates = list(_tests(config, need)), gate_files(config, need.gates, ["verdict"])
     return Plan(
-        lines, totals, judgings, recorded, len(sets), done, texts, config.experiment.embedder,
+        lines, totals, judgings, recorded, _parts(config, need, prompts, folder),
+        len(sets), done, texts, config.experiment.embedder,
         len(tests), sum((folder / file).exists() for file in tests),
         len(gates), sum((folder / file).exists() for file in gates), disk,
         _gated(config, missing.values(), need.embedders if sets else (), folder),
@@ -248,6 +265,25 @@ def _tests(config: Config, need: Need) -> Iterator[str]:
     for task in () if config.experiment.targets else need.families:
         for embedder in tested_embedders(config, task):
             yield from test_files(config, task, embedder, compared_pairs(config, task))
+
+
+def _parts(config: Config, need: Need, prompts: Mapping[str, int | None], folder: Path) -> Parts:
+    """Count the jobs with parts of support metrics."""
+    jobs, done, hours = 0, 0, []
+    held_out = [cell for task in need.families for cell in config.held_out_cells(task)]
+    for cell, embedder in product([*need.cells, *held_out], need.embedders):
+        if "support" not in need.families[cell.task]:
+            continue
+        parts = support_parts(config, SimpleNamespace(**cell._asdict(), embedder=embedder))
+        [scores] = score_files(config, cell, "support", embedder)
+        scored = (folder / scores).exists()
+        left = [] if scored else [part for part in parts if not (folder / part).exists()]
+        jobs, done = jobs + len(parts), done + len(parts) - len(left)
+        if left:
+            n = config.size(cell).n or prompts[cell.task]
+            passes = 3 * len(config.experiment.tasks[cell.task].draws) * len(left) / len(parts)
+            hours.append(None if n is None else passes * n**2 / DISTANCES / 3600)
+    return Parts(jobs, done, Sum.of(*hours))
 
 
 def cost_of_texts(plan: Plan, n: int) -> dict[str, Sum]:

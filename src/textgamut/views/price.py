@@ -27,6 +27,8 @@ def price(config: Config, plan: Plan) -> str:
         text += f": {together / 24:,.1f} days" if together >= 24 else f": {together:.1f} hours"
         text += f" on {GPUS} GPUs"
     parts = [text]
+    if plan.parts.jobs > plan.parts.jobs_done:
+        parts.append(f"{decimal(plan.parts.core_hours)} core hours of support metrics")
     if plan.disk["weights"].known:
         parts.append(f"{size(plan.disk['weights'])} of weights")
     if plan.gated:

@@ -63,6 +63,12 @@ def compares_features(families: Iterable[str]) -> bool:
     return not set(FEATURE_FAMILIES).isdisjoint(families)
 
 
+def in_blocks(config: Config) -> bool:
+    """Return whether a task computes its support metrics in blocks."""
+    found = (config.metrics(task).of("support") for task in config.measured())
+    return any(support and support.blocks for support in found)
+
+
 def generator_scores(config: Config, cell: Any) -> bool:
     """Return whether the model that generated the texts of a cell computes their perplexity.
 

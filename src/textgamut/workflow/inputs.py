@@ -322,7 +322,42 @@ def family_inputs(config: Config, family: Family) -> dict[str, Any]:
         found |= files.get(read, {})
     if not {MODEL, TOKENIZER, TAGGER, JUDGE}.isdisjoint(family.reads):
         found["card"] = partial(named_cards, family=family)
+    if family.name == "support":
+        found["parts"] = support_parts
     return {name: partial(file, config) if callable(file) else file for name, file in found.items()}
+
+
+STAGES = ("reduced", "neighbours", "pairs")
+"""Parts of the support metrics of large sets: the reduced features, in one part; the nearest neighbours of
+each block of texts; with these of all blocks, the pairs inside balls of each block of references."""
+
+
+def _stage(config: Config, wildcards: Any, stage: str, draw: int) -> list[str]:
+    """Return the parts of a stage of a cell against a draw; [] if its support metrics are of one job."""
+    blocks = family_of(config, wildcards.task, "support").blocks
+    if blocks is None:
+        return []
+    count = 1 if stage == "reduced" else blocks
+    names = {"stage": stage, "draw": draw, "blocks": count}
+    return [fill(paths.SUPPORT_PART, wildcards, block=block, **names) for block in range(count)]
+
+
+def unreduced_features(config: Config, wildcards: Any) -> list[str]:
+    """Return the features of a cell and of a draw, if a part of the support metrics reduces them."""
+    files = (paths.REFERENCE_FEATURES, paths.CELL_FEATURES)
+    return [fill(file, wildcards) for file in files] if wildcards.stage == "reduced" else []
+
+
+def earlier_parts(config: Config, wildcards: Any) -> list[str]:
+    """Return the parts of all earlier stages that a part of the support metrics is computed from."""
+    earlier = STAGES[: STAGES.index(wildcards.stage)]
+    return [file for stage in earlier for file in _stage(config, wildcards, stage, wildcards.draw)]
+
+
+def support_parts(config: Config, wildcards: Any) -> list[str]:
+    """Return all parts of the support metrics of a cell, by draw and stage; [] if they are of one job."""
+    numbers = config.experiment.tasks[wildcards.task].draws
+    return [file for draw in numbers for stage in STAGES for file in _stage(config, wildcards, stage, draw)]
 
 
 def scored_generations(config: Config, wildcards: Any) -> list[str]:

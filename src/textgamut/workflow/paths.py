@@ -49,6 +49,8 @@ GENERATIONS = f"{CELL}/generations.parquet"
 SCORES = f"{CELL}/scores/{{family}}.json"
 TEXT_SCORES = f"{CELL}/scores/{{family}}.parquet"
 FEATURE_SCORES = f"{CELL}/scores/{{embedder}}/{{family}}.json"
+SUPPORT_PART = f"{CELL}/support/{{embedder}}/draw{{draw}}/{{stage}}/{{block}}-of-{{blocks}}.npz"
+"""Part of the support metrics of a large cell against a draw, see ``inputs.STAGES``."""
 NEIGHBOURS = f"{CELL}/explain/{{embedder}}.parquet"
 REGIONS = f"{CELL}/explain/{{embedder}}.json"
 

@@ -15,13 +15,14 @@ from textgamut.config.task_kinds import HUMAN
 from textgamut.workflow import inputs
 from textgamut.workflow.checked_corpora import CHECKED
 from textgamut.workflow.counts import computed_tokens, count_prompts
-from textgamut.workflow.families import family_of, scores_again
+from textgamut.workflow.families import family_of, in_blocks, scores_again
 
 MINUTES_WITHOUT_RATE = 180
 PROMPTS_WITHOUT_COUNT = 5000
 TEXTS_PER_PROCESS = 500
 MOST_PROCESSES = 8
 THREADS = 8  # of a job that loads a model
+KILOBYTES_PER_TEXT = 20  # of a part of the support metrics
 SMALL = 2.0  # gigabytes of a model that a machine has memory for twice
 
 
@@ -172,6 +173,13 @@ def _scoring_memory(config: Config, wildcards: Any, model: Model, attempt: int) 
     return attempt * int(3000 + 1200 * (2 if dtype == "float32" else 1) * (model.gigabytes or 0))
 
 
+def part_memory(config: Config, wildcards: Any, attempt: int) -> int:
+    """Return the memory in MB of a part of the support metrics, or of their sum, times the attempt."""
+    size, metrics = config.size(wildcards), family_of(config, wildcards.task, "support")
+    texts = size.n or count_prompts(config, wildcards.task, Path()) or PROMPTS_WITHOUT_COUNT
+    return attempt * int(2000 + (texts * KILOBYTES_PER_TEXT / 1000 if metrics.blocks else 0))
+
+
 # --- of the rules that score families -----------------------------------------------------------------------
 
 
@@ -211,6 +219,8 @@ def family_resources(
     """
     if TAGGER in family.reads:
         return {"mem_mb": lambda wildcards, threads: 1000 + 500 * threads}
+    if family.name == "support" and in_blocks(config):
+        return {"mem_mb": partial(part_memory, config)}
     if {MODEL, JUDGE}.isdisjoint(family.reads):
         return {}
     found = {"batch_size": lambda wildcards: _named(config, wildcards, family).batch_size}

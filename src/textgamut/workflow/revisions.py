@@ -32,6 +32,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "import_texts": ("generation.given",),
     "collect_generations": ("tasks.answers",),
     "embed_texts": ("features.embed", "models.checkpoints"),
+    "measure_part": ("metrics.support", "features.reduce"),
     "trace_divergence": ("metrics.divergence", "features.reduce"),
     "score_perplexity": ("metrics.likelihood", "tasks.templates", "models.checkpoints"),
     "check_metrics": (

@@ -300,6 +300,8 @@ def embed_texts(config: Config, wildcards: Any) -> Settings:
 
 def score_family(config: Config, wildcards: Any, family: Family) -> Settings:
     """Return what decides the scores of a family, and their intervals unless they are for a paper."""
+    if getattr(family_of(config, wildcards.task, family.name), "blocks", None):
+        return family_settings(config, wildcards, family) | {"bootstrap": 0}
     intervals = {} if config.experiment.targets else {"intervals": INTERVALS}
     return family_settings(config, wildcards, family) | intervals
 
@@ -313,7 +315,7 @@ def family_settings(config: Config, wildcards: Any, family: Family) -> Settings:
     fields = {REFERENCE_FEATURES: "draws", K: "k", GROUPS: "groups"}
     of_task = _task(config, wildcards, *(name for read, name in fields.items() if read in family.reads))
     revision = {"revision": revision_of(f"score_{family.name}")}
-    own: Settings = asked.model_dump(mode="json")
+    own: Settings = asked.model_dump(mode="json", exclude={"blocks"})  # on which no value depends
     return {"family": family.name} | of_task | own | named | revision
 
 
@@ -324,6 +326,12 @@ def _decisive(config: Config, what: Names, name: str) -> Any:
     if what.judge:
         return config.models[name].science()["source"]
     return inputs.loaded_model(config, name).model_dump(mode="json", include={"source", "adapter", "bos"})
+
+
+@_rule
+def measure_part(config: Config, wildcards: Any) -> Settings:
+    block = [int(wildcards.block), int(wildcards.blocks)]
+    return {"stage": wildcards.stage, "block": block} | _task(config, wildcards, "k")
 
 
 @_rule

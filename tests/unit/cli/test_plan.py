@@ -14,6 +14,7 @@ import tiny
 import yaml
 
 from textgamut.cli.main import main
+from textgamut.views.plan import DISTANCES
 
 WEIGHTS = {"kind": "hf", "repo": "some/model", "revision": "0" * 40}
 PLAIN = {"label": "M", "family": "m", "chat": "none"}
@@ -84,6 +85,28 @@ def test_each_temperature_and_top_p_is_a_cell(project, capsys) -> None:
     assert main(["plan"]) == 0
     fast = capsys.readouterr().out.splitlines()[1].split()
     assert " ".join(fast).startswith("t fast 0 of 12 12 0 4,800 480,000")  # six settings, two seeds
+
+
+def test_support_metrics_in_blocks_have_a_price(project, capsys) -> None:
+    """A million texts and as many references: 3e12 distances for the model, and for held-out human texts."""
+    million = TASK | {"n": 1_000_000, "seeds": [1], "cells": [{"models": ["fast"], "decodings": ["plain"]}]}
+    million |= {"dataset": "many", "metrics": {"support": {"blocks": 32}}}
+    experiment = {"name": "x", "embedder": "minilm", "tasks": {"t": million}}
+    (project / "config/demo.yaml").write_text(yaml.safe_dump(experiment))
+    many = {"format": "table", "licence": "CC0", "source": {"kind": "file", "path": "many.jsonl"}}
+    (project / "config/datasets.yaml").write_text(yaml.safe_dump({"many": many}))
+    (project / "many.jsonl").touch()
+    assert main(["plan"]) == 0
+    shown = capsys.readouterr().out
+    hours = 2 * 3e12 / DISTANCES / 3600
+    about = f"about {hours:.2f} core hours with 200 components"
+    assert f"To compute support metrics in blocks: 130 jobs, {about}\n" in shown
+    assert f"; {hours:.2f} core hours of support metrics; " in shown
+    parts = project / "results/t/fast/plain/seed1/support/minilm/draw1"
+    (parts / "reduced").mkdir(parents=True)
+    (parts / "reduced/0-of-1.npz").touch()
+    assert main(["plan"]) == 0
+    assert "in blocks: 129 jobs, about" in capsys.readouterr().out
 
 
 def test_judges_are_named_with_what_they_are_asked(project, capsys) -> None:

@@ -262,6 +262,18 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
             "metrics.support.bootstrp: unknown key; nearest valid: 'bootstrap'",
         ),
         (
+            change("metrics", value={"support": {"blocks": 1}}),
+            "metrics.support.blocks: Input should be greater than or equal to 2",
+        ),
+        (
+            change("metrics", value={"support": {"blocks": 4, "bootstrap": 50}}),
+            "metrics.support: blocks: the metrics have no intervals then: leave out bootstrap",
+        ),
+        (
+            change("metrics", value={"support": {"blocks": 61}}),
+            "tasks.news: metrics.support.blocks: 61 blocks of 60 texts: lower blocks or raise n",
+        ),
+        (
             change("metrics", value={"likelihood": {"scorer": "smollm2-135m"}}),
             "metrics.likelihood.scorer: unknown model 'smollm2-135m'; nearest valid: 'smollm2-135m-instruct'",
         ),

@@ -10,6 +10,7 @@ from helpers import ROOT
 
 from textgamut.catalogue import FAMILIES
 from textgamut.catalogue.family import JUDGE
+from textgamut.catalogue.support import SupportSettings
 from textgamut.config.cells import Config
 from textgamut.config.loading import load_config, validate_config
 from textgamut.workflow import resources
@@ -107,6 +108,18 @@ def test_families_that_load_nothing_request_nothing(demo: Config) -> None:
     for family in ("support", "ngram", "compression"):
         assert resources.family_resources(demo, FAMILIES[family], resources.gpus) == {}
         assert resources.family_threads(demo, FAMILIES[family], lambda: 2) == 1
+
+
+def test_parts_of_the_support_metrics_have_the_memory_of_their_texts(demo: Config) -> None:
+    metrics = demo.experiment.metrics.model_copy(update={"support": SupportSettings(blocks=4)})
+    million = demo.experiment.tasks["news"].model_copy(update={"n": 1_000_000})
+    tasks = demo.experiment.tasks | {"news": million}
+    experiment = demo.experiment.model_copy(update={"metrics": metrics, "tasks": tasks})
+    config = demo._replace(experiment=experiment)
+    found = resources.family_resources(config, FAMILIES["support"], resources.gpus)
+    assert found["mem_mb"](CHAT, 1) == resources.part_memory(config, CHAT, 1) == 22_000
+    small = SimpleNamespace(task="topics", model="one-topic", decoding="human")  # with metrics of its own
+    assert found["mem_mb"](small, 2) == 4000
 
 
 def test_a_cells_embedding_goes_with_its_texts_and_a_draws_alone() -> None:

@@ -12,6 +12,7 @@ import pytest
 from helpers import EXPERIMENTS, ROOT
 
 from textgamut.catalogue import FAMILIES
+from textgamut.catalogue.support import SupportSettings
 from textgamut.config.cells import Config
 from textgamut.config.entries.models import Reasoning
 from textgamut.config.entries.sources import FileSource
@@ -42,6 +43,7 @@ JOB = SimpleNamespace(
     task="news", dataset="news-articles", model="smollm2-135m-instruct", decoding="nucleus-0.95", seed="1",
     draw="1", embedder="minilm", tagger="en-core-web-sm", tokens="64", ranked="decoding",
     page="demo", other_model="gemma-3-270m", other_decoding="nucleus-0.95",
+    stage="pairs", block="2", blocks="5",
 )  # fmt: skip
 
 
@@ -157,6 +159,37 @@ def test_scores_have_intervals_unless_they_are_for_a_paper(demo: Config) -> None
     assert "intervals" not in settings.score_family(paper, job, support)
 
 
+def with_blocks(demo: Config, blocks: int) -> Config:
+    metrics = demo.experiment.metrics.model_copy(update={"support": SupportSettings(blocks=blocks)})
+    return demo._replace(experiment=demo.experiment.model_copy(update={"metrics": metrics}))
+
+
+def test_blocks_change_no_value_but_leave_out_intervals(demo: Config) -> None:
+    few, many = (settings.score_family(with_blocks(demo, of), JOB, FAMILIES["support"]) for of in (2, 9))
+    assert few == many
+    whole = settings.score_family(demo, JOB, FAMILIES["support"])
+    assert {name for name in whole if whole[name] != few.get(name)} == {"bootstrap", "intervals"}
+    assert few["bootstrap"] == 0
+    assert differing(demo, with_blocks(demo, 9)) == {"score_support", "make_page"}
+
+
+def test_each_part_is_computed_from_those_before_it(demo: Config) -> None:
+    config = with_blocks(demo, 3)
+    folder = "results/news/smollm2-135m-instruct/nucleus-0.95/seed1/support/minilm"
+    one = {stage: [f"{stage}/{block}-of-3.npz" for block in range(3)] for stage in ("neighbours", "pairs")}
+    of_stage = {"reduced": ["reduced/0-of-1.npz"], **one}
+    for stage, before in (("reduced", 0), ("neighbours", 1), ("pairs", 2)):
+        job = SimpleNamespace(**vars(JOB) | {"stage": stage})
+        expected = [f"{folder}/draw1/{part}" for of in list(of_stage.values())[:before] for part in of]
+        assert inputs.earlier_parts(config, job) == expected
+        assert len(inputs.unreduced_features(config, job)) == (2 if stage == "reduced" else 0)
+    every = [part for parts in of_stage.values() for part in parts]
+    assert inputs.support_parts(config, JOB) == [
+        f"{folder}/draw{draw}/{part}" for draw in (1, 2) for part in every
+    ]
+    assert inputs.support_parts(demo, JOB) == []
+
+
 def test_another_label_is_only_drawn_and_tabulated(demo: Config) -> None:
     model = demo.models[JOB.model].model_copy(update={"label": "Another"})
     after = demo._replace(models=demo.models | {JOB.model: model})
@@ -172,6 +205,7 @@ def test_another_k_scores_anew(demo: Config) -> None:
     experiment = demo.experiment.model_copy(update={"tasks": demo.experiment.tasks | {"news": task}})
     assert differing(demo, demo._replace(experiment=experiment)) == {
         "score_support",
+        "measure_part",
         "compare_methods",
         "sweep_support",
         "explain_support",

@@ -22,7 +22,7 @@ from textgamut.catalogue.family import (
     Family,
 )
 from textgamut.config.entries.sources import OpenAISource, parse_source
-from textgamut.files import read_array, read_table, write_json, write_scores
+from textgamut.files import read_array, read_arrays, read_table, write_json, write_scores
 from textgamut.inference.intervals import add_intervals
 from textgamut.inference.resamples import PARTS
 from textgamut.language import check_defined, language_in
@@ -37,6 +37,8 @@ from textgamut.metrics.rows import (
     units_of_prompts,
     without_prompts,
 )
+from textgamut.metrics.support import Counts
+from textgamut.metrics.support_parts import Measured, Neighbours, add_up
 from textgamut.models.devices import lease
 from textgamut.models.log_likelihood import ScoringModel
 from textgamut.run.script import run
@@ -182,6 +184,9 @@ def read_draw(family: Family, settings: dict[str, Any], inputs: dict[str, Any], 
     values: dict[str, Any] = {}
     if family.of_draws:
         values["reference_features"] = read_array(inputs["reference_features"][place])
+    if parts := inputs.get("parts"):
+        own = len(parts) // len(settings["draws"])
+        values["measured"] = measured(parts[place * own : (place + 1) * own], settings["k"])
     if GROUPS in family.reads:
         columns = settings.get(GROUPS, [])
         values |= {GROUPS: {}, REFERENCE_GROUPS: {}}
@@ -190,6 +195,16 @@ def read_draw(family: Family, settings: dict[str, Any], inputs: dict[str, Any], 
             values[GROUPS] = groups_of_prompts(read_table(path, ["id", *columns]), prompt_ids, columns)
             values[REFERENCE_GROUPS] = groups_of(read_table(inputs["references"][place], columns), columns)
     return values
+
+
+def measured(parts: list[Path], k: int) -> Measured:
+    """Read the parts of the support metrics against a draw, and add them up."""
+    reduced, *others = (read_arrays(path) for path in parts)
+    blocks = len(others) // 2
+    neighbours = [Neighbours(**of) for of in others[:blocks]]
+    counts = [Counts(**of) for of in others[blocks:]]
+    reference, generated = reduced["reference"], reduced["generated"]
+    return Measured(reference, generated, add_up(reference, generated, k, neighbours, counts))
 
 
 if __name__ == "__main__":
