@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
 
 import numpy as np
@@ -54,9 +55,10 @@ def clustered(seed: int, n: int = 61) -> Sets:
 @pytest.mark.parametrize("blocks", [1, 3, 7, 61, 64])
 @pytest.mark.parametrize("make", [different, tied, copied, clustered])
 @pytest.mark.parametrize(("k", "closed"), [(1, False), (4, False), (4, True)])
-def test_the_parts_are_the_whole(make, blocks: int, k: int, closed: bool) -> None:
-    sets = make(blocks)
-    whole, parts = support_metrics(*sets, k, closed), in_parts(sets, k, blocks, closed)
+def test_the_parts_are_the_whole(make: Callable[[int], Sets], blocks: int, k: int, closed: bool) -> None:
+    reference, generated = make(blocks)
+    whole = support_metrics(reference, generated, k, closed)
+    parts = in_parts((reference, generated), k, blocks, closed)
     for field in fields(SupportMetrics):
         assert np.array_equal(getattr(whole, field.name), getattr(parts, field.name)), field.name
 
