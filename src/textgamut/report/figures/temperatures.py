@@ -67,12 +67,18 @@ def temperature_figure(table: pd.DataFrame, names: Mapping[str, str], title: str
         handles.append(Line2D([], [], color=style.INK, ls="--"))
         legend.append(YARDSTICK.replace(", ", ",\n"))
     style.side_legend(figure, handles, legend)
-    runs = sorted(drawn["runs"].unique())
-    over = " to ".join(map(str, dict.fromkeys([runs[0], runs[-1]])))
-    bands = f"1 sd over {over} runs" if runs[-1] > 1 else "95 % intervals, from half-samples of the texts"
-    style.small_print(figure, f"{note} Lines: means; bands: {bands}.")
+    style.small_print(figure, f"{note} Lines: means{_bands(drawn)}.")
     style.settle(figure)
     return figure
+
+
+def _bands(drawn: pd.DataFrame) -> str:
+    """Say what the bands are, if there are any."""
+    least, most = drawn["runs"].min(), drawn["runs"].max()
+    if most > 1:
+        return f"; bands: 1 sd over {' to '.join(map(str, dict.fromkeys([least, most])))} runs"
+    known = drawn["low"].notna().any()
+    return "; bands: 95 % intervals, from half-samples of the texts" if known else ""
 
 
 def _draw_line(axes: Axes, points: pd.DataFrame, colour: str) -> None:

@@ -59,6 +59,9 @@ def test_a_single_run_has_its_interval_and_human_texts_may_be_missing() -> None:
     assert band.min() == line.min() - 0.1
     assert band.max() == line.max() + 0.02
     assert "95 % intervals" in figure.get_supxlabel()
+    bare = alone.drop(columns=["low", "high", "deviation"])
+    figure = temperature_figure(temperature_table(bare, VARIANTS), NAMES, "title", "")
+    assert figure.get_supxlabel().strip() == "Lines: means."
 
 
 def test_several_bases_of_a_model_are_told_apart() -> None:
