@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from textgamut.errors import ConfigError
 from textgamut.generation.batch_rows import open_rows
 from textgamut.models.checkpoints import load_tokenizer
+from textgamut.models.context import context_length
 
 if TYPE_CHECKING:
     import torch
@@ -68,6 +69,25 @@ class AmateurContrast:
         first = torch.arange(0, len(ids), beams, device=ids.device)[:, None]
         self._rows.keep((same.int().argmax(dim=-1) + first).flatten().to(self._rows.ids.device))
         return self._rows.append(ids[:, -1].to(self._rows.ids.device))
+
+
+def check_context(amateur: Any, prompt: int, new: int) -> None:
+    """Check that a text fits into the context of an amateur, whose model may have a longer one.
+
+    Args:
+        amateur: The smaller model.
+        prompt: Number of tokens of the longest prompt.
+        new: Maximum number of new tokens.
+
+    Raises:
+        TextgamutError: If it does not.
+    """
+    limit = context_length(amateur.config.to_dict(), model=amateur)
+    if limit is not None and prompt + new > limit:
+        raise ConfigError(
+            f"the amateur of contrastive decoding has a context of {limit:,} tokens: too few for a prompt of "
+            f"{prompt:,} and {new:,} new ones"
+        )
 
 
 def check_same_tokens(folder: Path, tokenizer: Any, amateur: Path) -> None:

@@ -279,6 +279,16 @@ def up_to_the_end(new: list[int]) -> list[int]:
     return new[: new.index(0) + 1] if 0 in new else new
 
 
+def test_an_amateur_with_a_short_context_is_refused() -> None:
+    model, tokenizer = tiny.model("llama"), tiny.tokenizer()
+    entry = {"strategy": "contrastive-decoding", "amateur": "small", "max_new_tokens": 12}
+    setting = TypeAdapter(Decoding).validate_python(entry)
+    longest = max(len(encode(request, tokenizer)) for request in REQUESTS)
+    amateur = tiny.model("gpt2", max_position_embeddings=longest + 11)
+    with pytest.raises(TextgamutError, match=rf"a context of {longest + 11} tokens: too few for a "):
+        generated(model, tokenizer, REQUESTS, setting, 7, amateur=amateur)
+
+
 def test_an_amateur_with_fewer_unused_tokens_forbids_those_of_the_model() -> None:
     model, tokenizer = tiny.model("llama", vocab_size=200), tiny.tokenizer()
     entry = {"strategy": "contrastive-decoding", "amateur": "small", "alpha": 0.001, "max_new_tokens": 12}
