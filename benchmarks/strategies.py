@@ -31,7 +31,7 @@ STRATEGIES = {
     "contrastive-search": {"k": 5, "alpha": 0.6},
     "adaptive-contrastive-search": {},
     "guard": {},
-    "contrastive-decoding": {"amateur": "a part of the model"},
+    "contrastive-decoding": {"amateur": "first-layers"},
     "dry": {"strategy": "sampling", "dry_multiplier": 0.8},
 }
 
