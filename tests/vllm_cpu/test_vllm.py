@@ -409,3 +409,10 @@ def test_the_server_draws_as_the_engine(client: OpenAIEngine, engine: VllmEngine
 def test_the_server_restricts_sampling(client: OpenAIEngine, restriction: dict[str, float]) -> None:
     decoding = SAMPLING.model_copy(update={"temperature": 1.5, "top_p": 1.0} | restriction)
     assert texts(run(client, decoding)) == texts(run(client, GREEDY))
+
+
+def test_an_error_inside_the_engine_is_one_message(engine: VllmEngine) -> None:
+    """The last test, since the engine is dead afterwards."""
+    decoding = GREEDY.model_copy(update={"no_repeat_ngram": 1, "max_new_tokens": 120})
+    with pytest.raises(TextgamutError, match="vLLM's engine died: the first error above says why"):
+        run(engine, decoding)

@@ -87,5 +87,8 @@ def test_each_has_texts_scores_and_a_rank(folder: Path) -> None:
 def test_an_amateur_is_fetched_and_its_edit_makes_its_texts_anew(folder: Path) -> None:
     assert (folder / "data/models/small.json").exists()
     assert plan(folder) == {}
-    edit(folder / "config/models.yaml", "small", "dtype", value="bfloat16")
-    assert plan(folder)["generate_texts"] == 1
+    edit(folder / "config/models.yaml", "small", "dtype", value="bfloat16")  # it has the model's
+    assert plan(folder) == {}
+    tiny.write_checkpoint(folder / "small", "llama", seed=2, num_hidden_layers=1)
+    planned = plan(folder)
+    assert (planned["fetch_model"], planned["generate_texts"]) == (1, 1)

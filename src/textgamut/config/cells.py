@@ -92,8 +92,9 @@ class Config(NamedTuple):
 
     def generators_of(self, cells: Iterable[Cell]) -> set[str]:
         """Return the models that generate the texts of some cells, amateurs included."""
-        amateurs = ((cell.model, self.amateur_of(cell.decoding)) for cell in cells)
-        return {model for pair in amateurs for model in pair if model}
+        loaded = [cell for cell in cells if not self.models[cell.model].given]
+        amateurs = {name for cell in loaded if (name := self.amateur_of(cell.decoding))}
+        return {cell.model for cell in cells} | amateurs
 
     def ranked(self) -> dict[str, list[str]]:
         """Return the rankings to compute: name -> tasks.

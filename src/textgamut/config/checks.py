@@ -70,11 +70,8 @@ def _named(config: Config) -> Iterator[_Named]:
                 yield _Named(f"tasks.{slug}.cells[{i}].models[{j}]", "models", name)
             for j, name in enumerate(block.decodings):
                 yield _Named(f"tasks.{slug}.cells[{i}].decodings[{j}]", "decoding", name)
-    for slug in dict.fromkeys(
-        cell.decoding for cell in config.generated() if cell.decoding in config.decoding
-    ):
-        if amateur := config.amateur_of(slug):
-            yield _Named(f"decoding {slug!r}: amateur", "models", amateur)
+    for (_, slug), amateur in _amateurs(config).items():
+        yield _Named(f"decoding {slug!r}: amateur", "models", amateur)
     for slug, target in experiment.targets.items():
         if isinstance(target, TokensPerWord | LabelCounts):
             yield _Named(f"targets.{slug}.dataset", "datasets", target.dataset)
@@ -82,6 +79,13 @@ def _named(config: Config) -> Iterator[_Named]:
             yield from (_Named(f"targets.{slug}.models", "models", name) for name in target.models)
         if isinstance(target, EmbedderCorrelations):
             yield from (_Named(f"targets.{slug}.embedders", "embedders", name) for name in target.embedders)
+
+
+def _amateurs(config: Config) -> dict[tuple[str, str], str]:
+    """Return the amateurs of contrastive decoding: (model, decoding) that generates with it -> amateur."""
+    cells = [cell for cell in config.generated() if cell.decoding in config.decoding]
+    pairs = [(of.model, of.decoding) for of in cells if (m := config.models.get(of.model)) and not m.given]
+    return {pair: amateur for pair in pairs if (amateur := config.amateur_of(pair[1]))}
 
 
 def _metrics_blocks(config: Config) -> dict[str, Metrics]:
@@ -117,9 +121,11 @@ def _unfit_metrics(config: Config) -> Iterator[str]:
             if names.registry == "models":
                 unfit = no_judge if names.judge else not_loaded
                 yield from unfit(f"{where}metrics.{family}.{field}", name, config)
-    for key, registry, name in _named(config):
-        if registry == "models" and key.endswith(": amateur"):
-            yield from not_loaded(key, name, config)
+    for (model, slug), amateur in _amateurs(config).items():
+        key = f"decoding {slug!r}: amateur"
+        yield from not_loaded(key, amateur, config)
+        if amateur == model:
+            yield f"{key}: {model!r} generates with it, too: the amateur must be a smaller model"
 
 
 def _unknown_labels(config: Config) -> Iterator[str]:

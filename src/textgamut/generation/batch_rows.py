@@ -66,6 +66,9 @@ class Rows:
             return self._forward(self.ids, self.mask, positions).logits[:, -1].float(), None
         seen: list[torch.Tensor] = []
         head = self.model.get_output_embeddings()
+        if head is None:
+            output = self._forward(self.ids, self.mask, positions, output_hidden_states=True)
+            return output.logits[:, -1].float(), output.hidden_states[-1]
         with head.register_forward_pre_hook(lambda _, states: seen.append(states[0])):
             output = self._forward(self.ids, self.mask, positions, output_hidden_states=True)
         states = output.hidden_states[-1]

@@ -66,7 +66,10 @@ class ContrastiveChooser:
         check_finite(logits)
         rows = self._rows
         k, alpha = self._settings(logits)
-        probability, candidates = logits.softmax(dim=-1).topk(int(k.max()), dim=-1)
+        # Of a fixed width, since torch's choice among tied tokens depends on it.
+        width = min(self._settings.most, logits.shape[1])
+        ordered = logits.softmax(dim=-1).topk(width, dim=-1)
+        probability, candidates = (found[:, : int(k.max())] for found in ordered)
         likely = (1 - alpha) * probability
         too_many = torch.arange(candidates.shape[1], device=k.device) >= k
         likely = likely.masked_fill(too_many | (logits.gather(1, candidates) == -torch.inf), -torch.inf)
@@ -96,9 +99,9 @@ class ContrastiveChooser:
             with rows.head.register_forward_pre_hook(choose):
                 self.logits = rows.model(**options).logits[:, 0].float()
         best, states = chosen
-        width = rows.ids.shape[1]
+        end = rows.ids.shape[1]
         for layer in rows.cache.layers:
-            layer.keep_one(width, best[:, 0])
+            layer.keep_one(end, best[:, 0])
         tokens = candidates.gather(1, best)
         rows.ids = torch.cat([rows.ids, tokens], dim=1)
         rows.mask = torch.cat([rows.mask, rows.mask.new_ones((len(best), 1))], dim=1)
@@ -117,13 +120,13 @@ class _FixedSettings:
     """The same k and alpha for all rows and steps."""
 
     def __init__(self, k: int, alpha: float) -> None:
-        self._k, self._alpha = k, alpha
+        self.most, self._alpha = k, alpha
 
     def __call__(self, logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return k and alpha, each (1, 1)."""
         import torch
 
-        k = min(self._k, logits.shape[1])
+        k = min(self.most, logits.shape[1])
         return torch.tensor([[k]], device=logits.device), torch.tensor([[self._alpha]], device=logits.device)
 
     def keep(self, rows: torch.Tensor) -> None:
@@ -136,6 +139,8 @@ class _AdaptiveSettings:
     The authors' code compares an entropy with those of all texts generated so far, so that their order
     matters. Here it is compared with the earlier steps of the same text.
     """
+
+    most = MOST_ADAPTIVE
 
     def __init__(self, q: float, of: torch.Tensor) -> None:
         import torch
@@ -153,7 +158,7 @@ class _AdaptiveSettings:
         greatest = torch.full_like(whole, log_p.shape[1]).log()
         k = (10 * self._followed(whole, self._whole, greatest) + 5).round().long()
         k = k.clamp(max=log_p.shape[1])
-        top = logits.topk(min(MOST_ADAPTIVE, log_p.shape[1]), dim=-1).values.double()
+        top = logits.topk(min(self.most, log_p.shape[1]), dim=-1).values.double()
         top = top.masked_fill(torch.arange(top.shape[1], device=k.device) >= k, -torch.inf)
         head = _entropy(top.log_softmax(dim=-1))
         alpha = self._followed(head, self._head, k.double().log()).round(decimals=2)

@@ -83,7 +83,7 @@ class GuardChooser:
 def guard_settings(
     entropies: torch.Tensor, global_entropy: torch.Tensor, greatest: float, decoding: GuardDecoding
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return k and alpha of a step (sections 3.2 and 3.3).
+    """Return k and alpha of a step.
 
     Args:
         entropies: (rows, steps) of all steps so far, in nats, the current one last.
@@ -94,6 +94,8 @@ def guard_settings(
     Returns:
         int64 (rows,), from 5 to 14, and float (rows,) in (0, 1).
     """
+    import torch
+
     steps, window = entropies.shape[1], decoding.window
     now = entropies[:, -1]
     local = now - entropies[:, -window:].median(dim=1).values  # all steps if these are fewer
@@ -118,4 +120,5 @@ def guard_settings(
         return mixed.sigmoid()
 
     k = 10 * followed(greatest) + 5
-    return k.long(), followed((k + SMALL).log())
+    alpha = followed((k + SMALL).log())
+    return k.long().clamp(max=MOST), alpha.clamp(min=torch.finfo(alpha.dtype).tiny)

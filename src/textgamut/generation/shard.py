@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textgamut.config.entries.decoding import parse_decoding
-from textgamut.config.entries.models import TextModel
+from textgamut.config.entries.models import TextModel, Weights
 from textgamut.config.entries.sources import FileSource, OpenAISource
 from textgamut.draws import draw_prompt_ids
 from textgamut.errors import ModelError
@@ -110,7 +110,7 @@ class Generator:
         gpus: int,
         batch_size: int,
         threads: int,
-        amateur: TextModel | None = None,
+        amateur: Weights | None = None,
     ) -> None:
         """Prepare to load a model.
 
@@ -122,7 +122,7 @@ class Generator:
             batch_size: Maximum number of samples per batch. An earlier run that ran out of memory may have
                 lowered the size of a shard.
             threads: Number of CPU threads of torch.
-            amateur: The same of the smaller model of contrastive decoding.
+            amateur: The weights of the smaller model of contrastive decoding.
         """
         import torch
 
@@ -263,7 +263,7 @@ def _most_tokens(model: TextModel, truncated: int | None) -> int | None:
     )
 
 
-def _unpinned_files(model: TextModel) -> list[tuple[str, int, int]]:
+def _unpinned_files(model: Weights) -> list[tuple[str, int, int]]:
     """Return size and modification time of a model's files if no checksum pins them, to detect edits."""
     files: list[Path] = []
     for source in (model.source, model.adapter):

@@ -16,7 +16,7 @@ from textgamut.config.entries.sources import OpenAISource
 from textgamut.files import meta_path, read_json, reading
 from textgamut.workflow import paths
 from textgamut.workflow.counts import computed_tokens
-from textgamut.workflow.inputs import loaded_model
+from textgamut.workflow.inputs import amateur, loaded_model
 from textgamut.workflow.paths import fill
 
 
@@ -137,8 +137,11 @@ def same_model(shard: Shard, config: Config) -> bool:
 
 def same_decoding(shard: Shard, config: Config) -> bool:
     """Return whether a shard is of a decoding setting as it is configured now."""
-    decoding = config.decoding.get(shard.cell.decoding)
-    return decoding is not None and shard.settings.get("decoding") == decoding.model_dump(mode="json")
+    name = shard.cell.decoding
+    if name not in config.decoding:
+        return False
+    found = shard.settings.get("decoding"), shard.settings.get("amateur")
+    return found == (config.decoding[name].model_dump(mode="json"), amateur(config, name))
 
 
 def _any(path: str) -> str:

@@ -25,7 +25,7 @@ from textgamut.catalogue.family import (
     Family,
 )
 from textgamut.config.cells import PLACEHOLDER, Cell, Config
-from textgamut.config.entries.models import Model
+from textgamut.config.entries.models import Model, Weights
 from textgamut.config.entries.sources import (
     FileSource,
     FinetunedSource,
@@ -279,6 +279,14 @@ def generator(config: Config, cell: Any) -> str:
     if not generator_scores(config, cell):
         raise ValueError(f"{cell.task}: the perplexity of {cell.model}, {cell.decoding} is the scorer's")
     return str(cell.model)
+
+
+def amateur(config: Config, decoding: str) -> dict[str, Any] | None:
+    """Return what the smaller model of contrastive decoding is loaded from; None for any other strategy."""
+    name = config.amateur_of(decoding)
+    return (
+        loaded_model(config, name).model_dump(mode="json", include={*Weights.model_fields}) if name else None
+    )
 
 
 def amateur_cards(config: Config, wildcards: Any) -> list[str]:

@@ -247,12 +247,12 @@ def count_tokens(config: Config, wildcards: Any) -> Settings:
 def generate_texts(config: Config, wildcards: Any) -> Settings:
     size = config.size(wildcards)
     truncated = getattr(config.experiment.tasks[wildcards.task], "truncate_prompts", None)
-    amateur = config.amateur_of(wildcards.decoding)
+    amateur = inputs.amateur(config, wildcards.decoding)
     return {
         "model": inputs.loaded_model(config, wildcards.model).science(),
         "decoding": config.decoding[wildcards.decoding].model_dump(mode="json"),
         "completions": size.completions,
-        **({"amateur": inputs.loaded_model(config, amateur).science()} if amateur else {}),
+        **({"amateur": amateur} if amateur else {}),
         **({"truncate_prompts": truncated} if truncated else {}),
         **_fewer_prompts(config, wildcards.task, size.n),
     }

@@ -9,6 +9,7 @@ from helpers import ROOT
 
 from textgamut.config.checks import broken_references
 from textgamut.config.entries.decoding import ContrastiveDecoding, hyperparameters_of, kind_of, parse_decoding
+from textgamut.config.entries.sources import GenerationsSource
 from textgamut.config.loading import load_config
 
 
@@ -92,6 +93,7 @@ def test_the_extended_grid_of_mc_has_all_of_it_and_more() -> None:
     [
         ("gpt-2", "unknown model 'gpt-2'; nearest valid: 'gpt2"),
         ("davinci-002", "model 'davinci-002' is served by an API"),
+        ("gpt2-xl", "'gpt2-xl' generates with it, too: the amateur must be a smaller model"),
     ],
 )
 def test_an_amateur_must_have_weights(amateur: str, message: str) -> None:
@@ -104,3 +106,11 @@ def test_an_amateur_must_have_weights(amateur: str, message: str) -> None:
     assert found.startswith(f"decoding {name!r}: amateur: ")
     assert message in found
     assert list(broken_references(config)) == []
+
+
+def test_texts_that_are_given_need_no_amateur() -> None:
+    config = load_config(ROOT / "config/papers/mc-extended.yaml")
+    source = GenerationsSource(kind="generations", path="texts.jsonl")
+    given = config.models["gpt2-xl"].model_copy(update={"source": source})
+    config = config._replace(models={**config.models, "gpt2-xl": given})
+    assert "gpt2" not in config.generators_of(config.generated())

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from textgamut.config.entries.models import TextModel
+from textgamut.config.entries.models import TextModel, Weights
 from textgamut.generation.shard import Generator, ShardJob, generate_shard, journal_of
 from textgamut.models.devices import lease
 from textgamut.run.script import run
@@ -18,7 +18,7 @@ def load(
     settings: dict[str, Any], model: str, source: str, batch_size: int, leased: int, threads: int
 ) -> Iterator[Generator]:
     entry = TextModel.model_validate(settings["model"] | {"source": json.loads(source)})
-    amateur = TextModel.model_validate(settings["amateur"]) if "amateur" in settings else None
+    amateur = Weights.model_validate(settings["amateur"]) if "amateur" in settings else None
     with lease(leased) as device:
         yield Generator(entry, model, device, leased, batch_size, threads, amateur)
 

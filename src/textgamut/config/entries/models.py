@@ -66,14 +66,35 @@ class Chat(NamedTuple):
     """Whether the prompt ends with the beginning of the answer; if not, the user asks for it."""
 
 
-class TextModel(Strict):
-    """What decides the texts of a model: a change of a field causes a rerun."""
+class Weights(Strict):
+    """What a model is loaded from."""
 
     source: ModelSource
     """Where the weights come from, the server that has them, or the texts that were generated elsewhere."""
     adapter: Source | None = None
     """A LoRA adapter, a folder in peft's format, which is merged into the weights when these are loaded. It
     needs the extra ``lora`` and the engine transformers."""
+
+    @property
+    def checkpoint(self) -> Source:
+        """The source of the weights.
+
+        Raises:
+            ConfigError: If there is none: a server has them, a run makes them, or only texts are known. The
+                message is what follows the name of the model.
+        """
+        if isinstance(self.source, GenerationsSource):
+            raise ConfigError("has texts that were generated elsewhere: choose one with available weights")
+        if isinstance(self.source, OpenAISource):
+            raise ConfigError("is served over the network: choose one with available weights")
+        if isinstance(self.source, FinetunedSource):
+            raise ConfigError("is fine-tuned by a run of the workflow: give the folder of its weights")
+        return self.source
+
+
+class TextModel(Weights):
+    """What decides the texts of a model: a change of a field causes a rerun."""
+
     chat: ChatFormat
     """Prompt format: ``none`` for a pre-trained model, ``template`` for the tokenizer's own chat template."""
     system: Text | None = None
@@ -136,22 +157,6 @@ class TextModel(Strict):
     def most_new_tokens(self, answer: int) -> int:
         """Return the maximum number of new tokens: of an answer (``max_new_tokens``) and of a thought."""
         return answer + (self.reasoning.budget if self.reasoning else 0)
-
-    @property
-    def checkpoint(self) -> Source:
-        """The source of the weights.
-
-        Raises:
-            ConfigError: If there is none: a server has them, a run makes them, or only texts are known. The
-                message is what follows the name of the model.
-        """
-        if isinstance(self.source, GenerationsSource):
-            raise ConfigError("has texts that were generated elsewhere: choose one with available weights")
-        if isinstance(self.source, OpenAISource):
-            raise ConfigError("is served over the network: choose one with available weights")
-        if isinstance(self.source, FinetunedSource):
-            raise ConfigError("is fine-tuned by a run of the workflow: give the folder of its weights")
-        return self.source
 
     def science(self) -> dict[str, Any]:
         """Return the fields on which the texts depend; a change of them causes a rerun."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from textgamut.config.entries.decoding import Decoding
-from textgamut.config.entries.models import TextModel
+from textgamut.config.entries.models import TextModel, Weights
 from textgamut.config.entries.sources import OpenAISource
 from textgamut.errors import ConfigError
 from textgamut.generation.requests import Request, Sample
@@ -56,7 +56,7 @@ def open_engine(
     batch_size: int,
     device: torch.device,
     dtype: torch.dtype | None,
-    amateur: TextModel | None = None,
+    amateur: Weights | None = None,
 ) -> Engine:
     """Load a model, or create a client of its server.
 
@@ -67,7 +67,7 @@ def open_engine(
         batch_size: Maximum number of samples per batch or, with a server, of concurrent requests.
         device: Device of the model, for the engine transformers.
         dtype: Dtype of the weights, for the engine transformers; other engines use the registry entry.
-        amateur: The same of the smaller model of contrastive decoding, for the engine transformers.
+        amateur: The weights of the smaller model of contrastive decoding, for the engine transformers.
 
     Raises:
         TextgamutError: As ``checkpoints.prepare`` and ``load_generator``, or if the engine is not
@@ -101,7 +101,7 @@ def open_engine(
 
     assert dtype is not None
 
-    def network(entry: TextModel, of: Path) -> Any:
+    def network(entry: Weights, of: Path) -> Any:
         adapter = prepare_adapter(entry.adapter)
         return load_generator(of, dtype, device, spread=gpus > 1, adapter=adapter)
 

@@ -17,7 +17,7 @@ from textgamut.config.entries.decoding import (
 )
 from textgamut.config.entries.models import Reasoning
 from textgamut.errors import ConfigError, ModelError
-from textgamut.generation.amateur import AmateurContrast, check_context
+from textgamut.generation.amateur import AmateurContrast, check_fit
 from textgamut.generation.batch_rows import Rows, open_rows
 from textgamut.generation.contrastive import ContrastiveChooser
 from textgamut.generation.guard import GuardChooser
@@ -79,7 +79,7 @@ class TransformersEngine:
             raise ConfigError(reason)
         prompts = [encode(request, self._tokenizer) for request in requests]
         if isinstance(decoding, ContrastiveDecoding):
-            check_context(self._amateur, max(map(len, prompts), default=0), decoding.max_new_tokens)
+            check_fit(self._amateur, prompts, self._end_tokens, decoding.max_new_tokens)
         of_request = dict(zip(requests, prompts, strict=True))
         left = ordered(requests, [len(prompt) for prompt in prompts])
         while left:

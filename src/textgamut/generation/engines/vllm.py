@@ -109,11 +109,14 @@ class VllmEngine:
         size = ROUNDS * self.batch_size
         while left:
             batch, left = left[:size], left[size:]
-            outputs = self._model.generate(
-                [self._vllm.TokensPrompt(prompt_token_ids=prompts[request]) for request in batch],
-                [self._vllm.SamplingParams(**settings, seed=seed_of(request, seed)) for request in batch],
-                use_tqdm=False,
-            )
+            try:
+                outputs = self._model.generate(
+                    [self._vllm.TokensPrompt(prompt_token_ids=prompts[request]) for request in batch],
+                    [self._vllm.SamplingParams(**settings, seed=seed_of(request, seed)) for request in batch],
+                    use_tqdm=False,
+                )
+            except self._vllm.v1.engine.exceptions.EngineDeadError as error:
+                raise ModelError("vLLM's engine died: the first error above says why") from error
             yield [
                 self._sample(request, prompts[request], output.outputs[0], limits, clean)
                 for request, output in zip(batch, outputs, strict=True)
