@@ -95,7 +95,7 @@ class Rows:
         """Keep only these rows, and remove the padding common to all of them."""
         self.ids, self.mask = self.ids[rows], self.mask[rows]
         if not self.plain:
-            self.cache.batch_select_indices(rows.cpu())  # of layers that may be on different GPUs
+            self.cache.reorder_cache(rows)  # which layers of all kinds have
             return
         unused = int(self.mask.argmax(dim=1).min())
         self.ids, self.mask = self.ids[:, unused:], self.mask[:, unused:]
@@ -178,7 +178,7 @@ class EncoderDecoderRows:
         self._encoded.last_hidden_state = self._encoded.last_hidden_state[rows]
         for layer in self.cache.self_attention_cache.layers:
             layer.keep(rows, 0)
-        self.cache.cross_attention_cache.batch_select_indices(rows)
+        self.cache.cross_attention_cache.reorder_cache(rows)
 
     def _forward(self, ids: torch.Tensor) -> torch.Tensor:
         output = self.model(

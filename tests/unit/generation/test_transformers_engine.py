@@ -206,6 +206,18 @@ def test_batch_size_and_order_do_not_matter(name: str, batch_size: int) -> None:
     assert len(lengths) > 3 or name not in ("sampling", "nucleus", "top-k")  # rows do leave
 
 
+def test_rows_leave_a_model_without_attention(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A state space model has states of a fixed size instead of keys and values."""
+    shape = {"hidden_size": 32, "num_hidden_layers": 2, "state_size": 8}
+    monkeypatch.setitem(tiny.ARCHITECTURES, "mamba", shape)
+    model, tokenizer = tiny.model("mamba"), tiny.tokenizer()
+    model.generation_config.eos_token_id = list(range(0, 70, 5))
+    setting = decoding("sampling", max_new_tokens=16)
+    texts = generated(model, tokenizer, REQUESTS, setting, 1)
+    assert generated(model, tokenizer, REQUESTS, setting, 64) == alike(texts)
+    assert len({sample["tokens"] for sample in texts.values()}) > 3
+
+
 def test_shards_share_the_work_and_change_no_text() -> None:
     model, tokenizer, setting = tiny.model("llama"), tiny.tokenizer(), decoding("nucleus")
     whole = generated(model, tokenizer, REQUESTS, setting, 64)
