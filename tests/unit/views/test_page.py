@@ -53,3 +53,12 @@ def test_only_intervals_that_the_scores_have_are_stated(
     table = _task_section(tmp_path, "news", task, [], tmp_path).tables[0]
     assert ("In brackets: 95 % interval" in table.note) == stated
     assert "standard deviation over the runs" in table.note
+
+
+def test_the_temperature_figure_is_on_the_page(tmp_path: Path) -> None:
+    write_table(tmp_path / "news/scores.parquet", scores())
+    figure = tmp_path / "news/temperatures.svg"
+    figure.write_bytes(b"<svg/>")
+    section = _task_section(tmp_path, "news", TASK, [figure.as_posix()], tmp_path)
+    [shown] = section.figures
+    assert shown.title == "Precision and recall against the temperature"
