@@ -41,15 +41,15 @@ def do_part(stage: str, block: int, blocks: int, folder: Path) -> dict[str, Any]
         near = support_parts.find_neighbours(*sets, K, rows)
         write_arrays(folder / f"neighbours-{block}.npz", near._asdict())
         return {}
-    else:
+    elif stage == "pairs":
         files = [folder / f"neighbours-{other}.npz" for other in range(blocks)]
         near = [support_parts.Neighbours(**read_arrays(file)) for file in files]
-        if stage == "pairs":
-            counts = support_parts.count_block(*sets, K, near, rows)
-            write_arrays(folder / f"pairs-{block}.npz", counts._asdict())
-            return {}
+        counts = support_parts.count_block(*sets, K, near, rows)
+        write_arrays(folder / f"pairs-{block}.npz", counts._asdict())
+        return {}
+    else:
         counts = [Counts(**read_arrays(folder / f"pairs-{other}.npz")) for other in range(blocks)]
-        found = support_parts.add_up(*sets, K, near, counts)
+        found = support_parts.add_up(*sets, K, counts)
     names = ("precision", "recall", "density", "coverage", "clipped_density", "clipped_coverage")
     sums = {"balls": int(found.balls.sum()), "covered": int(found.covered.sum())}
     return {name: getattr(found, name) for name in (*names, "symmetric_precision", "symmetric_recall")} | sums

@@ -32,7 +32,11 @@ def _no_file_name(slug: str) -> str:
     return slug
 
 
-Slug = Annotated[str, Field(pattern=rf"^{SLUG_PATTERN}$", max_length=100), AfterValidator(_no_file_name)]
+SLUG_LENGTH = 100
+"""Maximum number of characters of a slug."""
+Slug = Annotated[
+    str, Field(pattern=rf"^{SLUG_PATTERN}$", max_length=SLUG_LENGTH), AfterValidator(_no_file_name)
+]
 """The name of an entry, used as the name of a folder or, with a suffix, of a file."""
 LARGEST_INTEGER = 2**63 - 1  # in a column of a table
 Natural = Annotated[int, Field(ge=0, le=LARGEST_INTEGER)]

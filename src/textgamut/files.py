@@ -357,9 +357,9 @@ def read_array(path: Path) -> NDArray[Any]:
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write arrays atomically as compressed .npz."""
+    """Write arrays atomically as .npz, which is not compressed: features hardly get smaller."""
     with atomic(path) as stream:
-        np.savez_compressed(stream, allow_pickle=False, **arrays)
+        np.savez(stream, allow_pickle=False, **arrays)
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:

@@ -12,6 +12,7 @@ from textgamut.config.entries.sources import FileSource
 from textgamut.config.entry_checks import braces, not_decoded, not_loaded
 from textgamut.config.metrics import Q_TEXT_CRITERIA, Metrics
 from textgamut.config.task_kinds import (
+    MOST_TOP_P,
     BiographiesTask,
     CellBlock,
     CreativeTask,
@@ -22,7 +23,7 @@ from textgamut.config.task_kinds import (
     UnpromptedTask,
 )
 from textgamut.errors import ConfigError, nearest
-from textgamut.fields import expanded
+from textgamut.fields import SLUG_LENGTH, expanded
 from textgamut.language import AUTO, check_defined
 from textgamut.user_files import no_file
 
@@ -76,6 +77,10 @@ def _unfit_names(config: Config, slug: str, task: Task) -> Iterator[str]:
     if isinstance(task, CreativeTask):
         named = task.references
         yield from not_decoded(f"tasks.{slug}.references", named.model, named.decoding, config)
+    values = {variant.top_p for variant in config.variants(slug).values()}
+    if len(values) > MOST_TOP_P:
+        few = f"a figure can tell {MOST_TOP_P} apart: use fewer, or another task"
+        yield f"tasks.{slug}.cells: top_p has {len(values)} values, but {few}"
     for i, block in enumerate(task.cells):
         yield from _unfit_variants(config, f"tasks.{slug}.cells[{i}].temperatures", block)
         for pair in block.pairs():
@@ -86,7 +91,12 @@ def _unfit_names(config: Config, slug: str, task: Task) -> Iterator[str]:
 
 
 def _unfit_variants(config: Config, key: str, block: CellBlock) -> Iterator[str]:
-    """Yield a message for decoding settings without a temperature, and for names of others."""
+    """Yield a message for decoding settings without a temperature, and for long names and names of others."""
+    names = [variant.slug for variant in block.variants()]
+    longest = max(names, key=len, default="")
+    if len(longest) > SLUG_LENGTH:
+        what = f"{longest!r} has {len(longest)} characters, at most {SLUG_LENGTH} are possible"
+        yield f"{key}: the name {what}: shorten that of the decoding"
     others = set()
     for variant in block.variants():
         base = config.decoding.get(variant.base)

@@ -18,6 +18,8 @@ HUMAN = "human"
 """Decoding slug of human texts: subsets of a dataset, and references, for which it is also the model slug."""
 HELD_OUT = "held-out"
 """Decoding of the cell of human texts that are held out of the references, whose model is ``human``."""
+MOST_TOP_P = 8
+"""Maximum number of values of top-p that blocks of a task make: so many colours has the figure."""
 WITH_SPARE_TEXTS = ("continuation", "unprompted", "biographies", "prompted")
 """Kinds of tasks whose dataset can have texts that are neither prompts nor references."""
 
@@ -61,11 +63,12 @@ class CellBlock(Strict):
     """Entries of ``models.yaml``."""
     decodings: Annotated[list[str], Field(min_length=1)]
     """Entries of ``decoding.yaml``."""
-    temperatures: Annotated[list[Quantity], Field(min_length=1), Distinct] | None = None
-    """In place of each decoding, which must be sampling, the same with each of these temperatures and each
-    ``top_p``, named like ``nucleus-0.95-t0.7-p0.9``. A figure shows precision and recall against them."""
+    temperatures: Annotated[list[Quantity], Field(min_length=2), Distinct] | None = None
+    """In place of each decoding, which must be sampling, the same with each of these temperatures, two or
+    more, and each ``top_p``, named like ``nucleus-0.95-t0.7-p0.9``. A figure shows precision and recall
+    against them if support metrics are measured."""
     top_p: Annotated[list[Share], Field(min_length=1), Distinct] | None = None
-    """The values of top-p, each a line of the figure."""
+    """The values of top-p, each a line of the figure; a task has at most eight."""
 
     @model_validator(mode="after")
     def _both_vary(self) -> Self:

@@ -81,32 +81,35 @@ class Radii:
         # ((sqrt(low) + sqrt(high)) / 2)^2, exact if that is a rational number.
         return low if low == high else (low + high + 2 * float(np.sqrt(low * high))) / 4
 
-    def balls_around(self, limit: float, empty: bool) -> NDArray[np.int64]:
+    def balls_around(self, limit: float, empty: bool, rows: slice | None = None) -> NDArray[np.int64]:
         """Count the balls of the other points around each point, for squared radii of at most ``limit``.
 
         Points on a ball's surface are inside, as each point's k-th neighbour is. A ball of radius 0 contains
-        the copies of its owner or, if ``empty``, no point.
+        the copies of its owner or, if ``empty``, no point. With ``rows``, only the balls of these points are
+        counted; the counts of blocks of rows add up.
         """
         n, m = self.near.shape
+        rows = rows or slice(0, n)
+        near, neighbours = self.near[rows], self.neighbours[rows]
         margin = 4 * self.points.tolerance
-        reach = np.minimum(self.near[:, self.k - 1].astype(np.float64), limit)
-        listed = (self.near[:, -1] > reach + margin) | (m == n - 1)
-        inside = (self.near < (reach - margin)[:, None]) & listed[:, None]
-        owner, place = np.nonzero((self.near <= (reach + margin)[:, None]) & listed[:, None] & ~inside)
+        reach = np.minimum(near[:, self.k - 1].astype(np.float64), limit)
+        listed = (near[:, -1] > reach + margin) | (m == n - 1)
+        inside = (near < (reach - margin)[:, None]) & listed[:, None]
+        row, place = np.nonzero((near <= (reach + margin)[:, None]) & listed[:, None] & ~inside)
 
         def decide(owner: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
             squared = np.minimum(self.exact(owner), limit)
             distances = exact_squares(self.points, owner, self.points, others)
             return (distances <= squared) & ((squared > 0) | (not empty))
 
-        inside[owner, place] = decide(owner, self.neighbours[owner, place])
-        counts = np.bincount(self.neighbours[inside], minlength=n)
-        owners = np.flatnonzero(~listed)
+        inside[row, place] = decide(row + rows.start, neighbours[row, place])
+        counts = np.bincount(neighbours[inside], minlength=n)
+        owners = np.flatnonzero(~listed) + rows.start
         squared = np.minimum(self.exact(owners), limit)
         some = (squared > 0) | (not empty)
         owners = owners[some]
-        for part, row, others in self._around(owners, squared[some]):
-            counts += np.bincount(others[decide(owners[part][row], others)], minlength=n)
+        for part, row_of_part, others in self._around(owners, squared[some]):
+            counts += np.bincount(others[decide(owners[part][row_of_part], others)], minlength=n)
         return counts
 
     def _around(

@@ -466,7 +466,7 @@ def _sweep(
     references, generated = prepare([ref, gen], choose_device(device))
     ref_radii, gen_radii = (radii_of(features, points) for features in (references, generated))
     counts = count_pairs(ref_radii, gen_radii, closed)
-    return [summary(counts[point], ref_radii[point], closed) for point in points]
+    return [summary(counts[n, k], k) for n, k in points]
 
 
 def count_pairs(
@@ -481,14 +481,16 @@ def count_pairs(
         ref_radii: The balls of the references for each point.
         gen_radii: The balls of the generated texts.
         closed: Whether a point on a ball's surface is inside.
-        rows: The references whose pairs are counted. Defaults to all; the counts of blocks of rows add up.
+        rows: The references whose pairs and balls are counted. Defaults to all; the counts of blocks of rows
+            add up.
     """
     references, generated = (next(iter(radii.values())).points for radii in (ref_radii, gen_radii))
-    counts = {
-        point: Counts(*(np.zeros(point[0], kind) for kind in (np.int64, np.int64, np.int64, bool, bool)))
-        for point in ref_radii
-    }
     limits = {point: radii.median() for point, radii in ref_radii.items()}
+    counts = {}
+    for point, radii in ref_radii.items():
+        zeros = (np.zeros(point[0], kind) for kind in (np.int64, np.int64, np.int64, bool, bool))
+        own_balls = radii.balls_around(limits[point], empty=not closed, rows=rows)
+        counts[point] = Counts(*[*zeros, own_balls])
     one_at_a_time = threading.Lock()
 
     def count(rows: slice, squared: torch.Tensor) -> None:
@@ -525,16 +527,16 @@ class Counts(NamedTuple):
     """Which references lie in the ball of a generated text."""
     filled: NDArray[np.bool_]
     """Which generated texts have a reference in their ball."""
+    own_balls: NDArray[np.int64]
+    """Number of other references' balls of at most the median radius around each reference."""
 
 
-def summary(counts: Counts, ref_radii: Radii, closed: bool) -> SupportMetrics:
-    """Return the metrics, from the counts of all pairs and the balls of the references."""
-    n, k = len(ref_radii.near), ref_radii.k
-    balls_of_references = ref_radii.balls_around(ref_radii.median(), empty=not closed)
-    balls, covered = counts.balls, counts.texts > 0
+def summary(counts: Counts, k: int) -> SupportMetrics:
+    """Return the metrics, from the counts of all pairs."""
+    n, balls, covered = len(counts.balls), counts.balls, counts.texts > 0
     precision, recall, coverage = _mean(balls > 0), _mean(counts.in_generated), _mean(covered)
     # Whole numbers until the last division, so that the order of the rows cannot matter.
-    clipped, most = (int(np.minimum(of, k).sum()) for of in (counts.clipped_balls, balls_of_references))
+    clipped, most = (int(np.minimum(of, k).sum()) for of in (counts.clipped_balls, counts.own_balls))
     return SupportMetrics(
         precision=precision,
         recall=recall,

@@ -33,6 +33,10 @@ class Neighbours(NamedTuple):
     """Squared distances of the generated texts to their neighbours."""
     of_generated: NDArray[np.int64]
     """These neighbours."""
+    reference_radii: NDArray[np.float64]
+    """(rows,): exact squared radii of the references' balls."""
+    generated_radii: NDArray[np.float64]
+    """(rows,): exact squared radii of the generated texts' balls."""
 
 
 class Measured(NamedTuple):
@@ -72,7 +76,10 @@ def find_neighbours(
         raise DataError(f"k = {k} needs more than {k} texts on each side, but there are {n}")
     sets = prepare([reference, generated], choose_device(device))
     own, other = (radii_of(points, [(n, k)], rows)[n, k] for points in sets)
-    return Neighbours(own.near[rows], own.neighbours[rows], other.near[rows], other.neighbours[rows])
+    # If float32 cannot tell the radii, for example of features with outliers, an exact one takes distances
+    # to all points: each is computed once here, and not again in each block of pairs.
+    radii = (of.exact(np.arange(rows.start, rows.stop)) for of in (own, other))
+    return Neighbours(own.near[rows], own.neighbours[rows], other.near[rows], other.neighbours[rows], *radii)
 
 
 def count_block(
@@ -96,7 +103,12 @@ def count_block(
         device: As for :func:`find_neighbours`.
     """
     point = len(reference), k
-    ref_radii, gen_radii = _radii(reference, generated, k, neighbours, device)
+    references, texts = prepare([reference, generated], choose_device(device))
+    near, of_near, own, of_own, known, of_texts = (
+        np.concatenate(parts) for parts in zip(*neighbours, strict=True)
+    )
+    ref_radii = Radii(references, near, of_near, k, known)
+    gen_radii = Radii(texts, own, of_own, k, of_texts)
     return count_pairs({point: ref_radii}, {point: gen_radii}, closed, rows)[point]
 
 
@@ -104,10 +116,8 @@ def add_up(
     reference: NDArray[np.floating],
     generated: NDArray[np.floating],
     k: int,
-    neighbours: Sequence[Neighbours],
     counts: Sequence[Counts],
     closed: bool = False,
-    device: str | None = None,
 ) -> SupportMetrics:
     """Return the metrics of ``support_metrics``, from the parts of all blocks.
 
@@ -115,27 +125,12 @@ def add_up(
         reference: (N, c) reduced features.
         generated: (N, c) reduced features.
         k: As for :func:`find_neighbours`.
-        neighbours: Those of all blocks, in their order.
         counts: Those of all blocks.
         closed: As for :func:`count_block`.
-        device: As for :func:`find_neighbours`.
 
     Warns:
         UserWarning: As ``support_metrics``.
     """
     warn_of_samples(reference, generated, k, closed)
     whole = Counts(*(np.sum(parts, axis=0, dtype=parts[0].dtype) for parts in zip(*counts, strict=True)))
-    return summary(whole, _radii(reference, generated, k, neighbours, device)[0], closed)
-
-
-def _radii(
-    reference: NDArray[np.floating],
-    generated: NDArray[np.floating],
-    k: int,
-    neighbours: Sequence[Neighbours],
-    device: str | None,
-) -> tuple[Radii, Radii]:
-    references, texts = prepare([reference, generated], choose_device(device))
-    near, of_near, own, of_own = (np.concatenate(parts) for parts in zip(*neighbours, strict=True))
-    unknown = np.full(len(reference), np.nan)
-    return Radii(references, near, of_near, k, unknown), Radii(texts, own, of_own, k, unknown.copy())
+    return summary(whole, k)

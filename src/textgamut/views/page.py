@@ -77,10 +77,12 @@ FIGURES = {
 }
 """File name of a figure -> its title."""
 
-SCORES_NOTE = (
+INTERVALS_NOTE = (
     "In brackets: 95 % interval of one run, from random parts of its texts (for means over texts, from "
-    "Student's t), averaged over the runs. ±: standard deviation over the runs; of a single run, over "
-    "such parts or k-means seeds. "
+    "Student's t), averaged over the runs. "
+)
+SCORES_NOTE = (
+    "±: standard deviation over the runs; of a single run, over random parts of its texts or k-means seeds. "
     f"{BEST_NOTE} Compare values only at the same N."
 )
 MOST_MISSED = 4
@@ -149,10 +151,11 @@ def read_page(settings: Mapping[str, Any]) -> Page:
 
 def _methods(folder: Path, settings: Mapping[str, Any]) -> str:
     """Say how the tasks were measured, in a paragraph for a paper, with the entries that it cites."""
-    sentences, computed, tables = [f"Measured by textgamut {__version__}."], set(), []
+    sentences, tables = [f"Measured by textgamut {__version__}."], []
+    scores = {task: _scores(folder, task) for task in settings["tasks"]}
+    computed = {metric for frame in scores.values() for metric in frame["metric"]}
     for task, entry in settings["tasks"].items():
         sentences.append(f"{task}: {' '.join([*entry['sentences'], *_language(task, entry['explorer'])])}")
-        computed |= set(_scores(folder, task)["metric"])
         path = folder / task / "differences.csv"
         if path.as_posix() in settings["results"]:
             tables.append(read_differences(path))
@@ -167,10 +170,23 @@ def _methods(folder: Path, settings: Mapping[str, Any]) -> str:
         sentences.append(features_sentence(settings["embedder"]))
     sentences += metric_sentences(families, computed, None)
     if families and not settings["experiment"].get("targets"):
-        sentences.append(interval_sentence())
+        sentences += _intervals(scores)
     if not computed:
         return ""
     return f"{' '.join([*sentences, *test_sentences(*tables)])}\n\n{bibliography(families)}"
+
+
+def _intervals(scores: Mapping[str, pd.DataFrame]) -> list[str]:
+    """Say how the intervals of the scores of each task were computed, and whose support metrics have none."""
+    if not any(frame["low"].notna().any() for frame in scores.values()):
+        return []
+    without = [
+        task
+        for task, frame in scores.items()
+        if len(own := frame[frame["metric"] == "precision"]) and own["low"].isna().all()
+    ]
+    named = [f"The support metrics of {', '.join(without)} have no intervals."] if without else []
+    return [interval_sentence(), *named]
 
 
 def _language(task: str, explorer: Mapping[str, Any]) -> list[str]:
@@ -269,7 +285,8 @@ def _task_section(
     names = {(model, decoding): name for model, decoding, name in entry["methods"]}
     frame = _scores(folder, task)
     whole, groups = frame[frame["group"] == ALL], frame[frame["group"] != ALL]
-    tables = [_scores_table(whole, names, "Scores", SCORES_NOTE)]
+    note = f"{INTERVALS_NOTE if whole['low'].notna().any() else ''}{SCORES_NOTE}"
+    tables = [_scores_table(whole, names, "Scores", note)]
     if len(groups):
         tables.append(_scores_table(groups, names, "Scores by group", "", group="group"))
     if (texts := folder / task / "texts.csv").as_posix() in results:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -331,7 +332,7 @@ def family_inputs(config: Config, family: Family) -> dict[str, Any]:
     if not {MODEL, TOKENIZER, TAGGER, JUDGE}.isdisjoint(family.reads):
         found["card"] = partial(named_cards, family=family)
     if family.name == "support":
-        found["parts"] = support_parts
+        found["parts"] = partial(support_parts, stages=("reduced", "pairs"))
     return {name: partial(file, config) if callable(file) else file for name, file in found.items()}
 
 
@@ -362,10 +363,10 @@ def earlier_parts(config: Config, wildcards: Any) -> list[str]:
     return [file for stage in earlier for file in _stage(config, wildcards, stage, wildcards.draw)]
 
 
-def support_parts(config: Config, wildcards: Any) -> list[str]:
-    """Return all parts of the support metrics of a cell, by draw and stage; [] if they are of one job."""
+def support_parts(config: Config, wildcards: Any, stages: Sequence[str] = STAGES) -> list[str]:
+    """Return the parts of the support metrics of a cell, by draw and stage; [] if they are of one job."""
     numbers = config.experiment.tasks[wildcards.task].draws
-    return [file for draw in numbers for stage in STAGES for file in _stage(config, wildcards, stage, draw)]
+    return [file for draw in numbers for stage in stages for file in _stage(config, wildcards, stage, draw)]
 
 
 def scored_generations(config: Config, wildcards: Any) -> list[str]:

@@ -302,18 +302,25 @@ def test_every_file_follows_the_schema_that_it_names(path: Path) -> None:
             change("tasks", "news", "groups", value=["topics"]),
             "tasks.news.groups: the dataset has no column 'topics'; nearest valid: 'topic'",
         ),
-        (varied([], [0.9]), "tasks.news.cells[0].temperatures: List should have at least 1 item"),
-        (varied([0.7], []), "tasks.news.cells[0].top_p: List should have at least 1 item"),
+        (varied([1.0], [0.9]), "tasks.news.cells[0].temperatures: List should have at least 2 items"),
+        (varied([0.7, 1.0], []), "tasks.news.cells[0].top_p: List should have at least 1 item"),
         (varied([1.0, 1], [0.9]), "cells[0].temperatures: duplicate values in [1.0, 1.0]"),
-        (varied([0], [0.9]), "cells[0].temperatures[0]: Input should be greater than or equal to 0.000001"),
-        (varied([0.7], [1.5]), "cells[0].top_p[0]: Input should be less than or equal to 1"),
-        (varied([0.7], None), "cells[0]: temperatures and top_p belong together: set top_p, too"),
+        (
+            varied([0, 1], [0.9]),
+            "cells[0].temperatures[0]: Input should be greater than or equal to 0.000001",
+        ),
+        (varied([0.7, 1.0], [1.5]), "cells[0].top_p[0]: Input should be less than or equal to 1"),
+        (varied([0.7, 1.0], None), "cells[0]: temperatures and top_p belong together: set top_p, too"),
         (varied(None, [0.7]), "cells[0]: temperatures and top_p belong together: set temperatures, too"),
         (
-            varied([0.7], [0.9], "greedy-64", "nucleus-0.9"),
+            varied([0.7, 1.0], [0.9], "greedy-64", "nucleus-0.9"),
             "cells[0].temperatures: decoding 'greedy-64' has strategy greedy: name one with sampling",
         ),
-        (varied([0.7], [0.9], "nucleus"), "cells[0].decodings[0]: unknown decoding 'nucleus'"),
+        (varied([0.7, 1.0], [0.9], "nucleus"), "cells[0].decodings[0]: unknown decoding 'nucleus'"),
+        (
+            varied([0.7, 1.0], [i / 10 for i in range(1, 10)]),
+            "tasks.news.cells: top_p has 9 values, but a figure can tell 8 apart: use fewer, or another task",
+        ),
         ({}, "my.yaml: name: this key is required"),
         ([], "my.yaml: (top level)"),
     ],
@@ -346,11 +353,26 @@ def test_a_name_of_another_setting_is_not_taken(tmp_path: Path) -> None:
     entry = shipped("decoding")["nucleus-0.95"] | {"temperature": 0.7, "top_p": 0.9}
     file = tmp_path / "decoding.yaml"
     file.write_text(yaml.safe_dump({"nucleus-0.95-t0.7-p0.9": entry}))
-    load(varied([0.7], [0.9]), tmp_path)  # the same setting
+    load(varied([0.7, 1.0], [0.9]), tmp_path)  # the same setting
     file.write_text(yaml.safe_dump({"nucleus-0.95-t0.7-p0.9": entry | {"top_k": 5}}))
     message = r"temperatures: decoding.yaml has another setting 'nucleus-0.95-t0.7-p0.9': rename it there"
     with pytest.raises(TextgamutError, match=message):
-        load(varied([0.7], [0.9]), tmp_path)
+        load(varied([0.7, 1.0], [0.9]), tmp_path)
+
+
+def test_names_of_variants_are_slugs(tmp_path: Path) -> None:
+    """They are names of folders, like those of the entries, and have the same limit."""
+    digits = "".join(map(str, range(100)))
+    for length in (100, 101):
+        name = digits[: length - len("-t0.7-p0.9")]
+        entries = {name: shipped("decoding")["nucleus-0.95"]}
+        (tmp_path / "decoding.yaml").write_text(yaml.safe_dump(entries))
+        if length == 100:
+            load(varied([0.7, 1.0], [0.9], name), tmp_path)
+            continue
+        message = rf"cells\[0\].temperatures: the name '{name}-t0.7-p0.9' has 101 characters, at most 100 are"
+        with pytest.raises(TextgamutError, match=message):
+            load(varied([0.7, 1.0], [0.9], name), tmp_path)
 
 
 def test_the_first_of_several_embedders_is_that_of_all_tables() -> None:

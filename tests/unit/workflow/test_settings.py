@@ -187,6 +187,8 @@ def test_each_part_is_computed_from_those_before_it(demo: Config) -> None:
     assert inputs.support_parts(config, JOB) == [
         f"{folder}/draw{draw}/{part}" for draw in (1, 2) for part in every
     ]
+    of_sum = inputs.family_inputs(config, FAMILIES["support"])["parts"](JOB)
+    assert of_sum == [f for f in inputs.support_parts(config, JOB) if "neighbours" not in f]
     assert inputs.support_parts(demo, JOB) == []
 
 

@@ -38,7 +38,7 @@ from textgamut.metrics.rows import (
     without_prompts,
 )
 from textgamut.metrics.support import Counts
-from textgamut.metrics.support_parts import Measured, Neighbours, add_up
+from textgamut.metrics.support_parts import Measured, add_up
 from textgamut.models.devices import lease
 from textgamut.models.log_likelihood import ScoringModel
 from textgamut.run.script import run
@@ -198,13 +198,11 @@ def read_draw(family: Family, settings: dict[str, Any], inputs: dict[str, Any], 
 
 
 def measured(parts: list[Path], k: int) -> Measured:
-    """Read the parts of the support metrics against a draw, and add them up."""
+    """Read the reduced features and the counts of all blocks against a draw, and add these up."""
     reduced, *others = (read_arrays(path) for path in parts)
-    blocks = len(others) // 2
-    neighbours = [Neighbours(**of) for of in others[:blocks]]
-    counts = [Counts(**of) for of in others[blocks:]]
+    counts = [Counts(**of) for of in others]
     reference, generated = reduced["reference"], reduced["generated"]
-    return Measured(reference, generated, add_up(reference, generated, k, neighbours, counts))
+    return Measured(reference, generated, add_up(reference, generated, k, counts))
 
 
 if __name__ == "__main__":

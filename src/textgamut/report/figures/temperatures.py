@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-REVISION = 1
+REVISION = 2
 """Increase when the same table produces a different figure."""
 
 PANELS = {"precision": "Precision", "recall": "Recall"}
@@ -44,7 +43,7 @@ def temperature_figure(table: pd.DataFrame, names: Mapping[str, str], title: str
     drawn = table[table["model"] != HUMAN]
     rows = list(drawn.groupby(["model", "base"], sort=False))
     several = drawn.groupby("model")["base"].nunique() > 1
-    colours = dict(zip(sorted(drawn["top_p"].unique()), itertools.cycle(style.COLOURS), strict=False))
+    colours = dict(zip(sorted(drawn["top_p"].unique()), style.COLOURS, strict=False))
     figure = style.titled_figure(title, 7.2, 0.7 + 2.1 * len(rows))
     panels = figure.subplots(len(rows), len(PANELS), sharex=True, sharey=True, squeeze=False)
     for place, (key, own) in enumerate(rows):
@@ -74,11 +73,14 @@ def temperature_figure(table: pd.DataFrame, names: Mapping[str, str], title: str
 
 def _bands(drawn: pd.DataFrame) -> str:
     """Say what the bands are, if there are any."""
-    least, most = drawn["runs"].min(), drawn["runs"].max()
-    if most > 1:
-        return f"; bands: 1 sd over {' to '.join(map(str, dict.fromkeys([least, most])))} runs"
-    known = drawn["low"].notna().any()
-    return "; bands: 95 % intervals, from half-samples of the texts" if known else ""
+    runs, said = drawn["runs"], []
+    if (several := runs[runs > 1]).size:
+        least_and_most = dict.fromkeys([several.min(), several.max()])
+        said.append(f"1 sd over {' to '.join(map(str, least_and_most))} runs")
+    if drawn.loc[runs == 1, "low"].notna().any():
+        of_which = "of single runs, " if said else ""
+        said.append(f"{of_which}95 % intervals, from half-samples of the texts")
+    return f"; bands: {'; '.join(said)}" if said else ""
 
 
 def _draw_line(axes: Axes, points: pd.DataFrame, colour: str) -> None:

@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 from made_scores import MODELS, scores_of
 
+from textgamut.config.task_kinds import MOST_TOP_P
+from textgamut.report.figures import style
 from textgamut.report.figures.style import render
 from textgamut.report.figures.temperatures import temperature_figure
 from textgamut.report.tables import scores_file, summary_table, temperature_table
@@ -62,6 +64,25 @@ def test_a_single_run_has_its_interval_and_human_texts_may_be_missing() -> None:
     bare = alone.drop(columns=["low", "high", "deviation"])
     figure = temperature_figure(temperature_table(bare, VARIANTS), NAMES, "title", "")
     assert figure.get_supxlabel().strip() == "Lines: means."
+
+
+def test_single_runs_among_several_are_told() -> None:
+    """A model of four runs, and one of a single run, whose bands are 95 % intervals."""
+    several, one = (scores().query("model == 'pythia-12b'"), scores(seeds=1, draws=1))
+    one = one.query("model == 'mistral-7b'")
+    bounded = one.assign(low=one["value"] - 0.1, high=one["value"] + 0.02, deviation=0.03)
+    for single, said in (
+        (bounded, "; of single runs, 95 % intervals, from half-samples of the texts"),
+        (one, ""),
+    ):
+        table = temperature_table(pd.concat([several, single], ignore_index=True), VARIANTS)
+        figure = temperature_figure(table, NAMES, "title", "")
+        shown = " ".join(figure.get_supxlabel().split())
+        assert shown == f"Lines: means; bands: 1 sd over 4 runs{said}."
+
+
+def test_each_top_p_that_a_task_may_have_has_its_own_colour() -> None:
+    assert len(set(style.COLOURS)) == MOST_TOP_P
 
 
 def test_several_bases_of_a_model_are_told_apart() -> None:
