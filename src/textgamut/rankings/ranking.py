@@ -32,13 +32,13 @@ from textgamut.rankings.rank_intervals import (
     Counts,
     balances,
     percentiles,
-    ranks_of,
+    rank_percentiles,
     resampled_q_text,
     resampled_worths,
 )
 from textgamut.rankings.ufg_depth import UfgDepth, ufg_depth
 
-REVISION = 2
+REVISION = 3
 """Increase when the same scores produce different rankings."""
 
 DIGITS = 10
@@ -54,15 +54,15 @@ class Ranking:
     """Methods, ranked in all ways that their scores allow."""
 
     methods: pd.DataFrame
-    """One row per method, the best first, by worth or, if it does not exist, by dominance. Columns:
+    """One row per method, the best first, by dominance. Columns:
     ``method``; the mean of each criterion; ``missing``, the number of prompts on which the method lacks a
     criterion, which counts as the worst value; ``pareto``, whether no other method dominates its means;
     ``dominance``, wins minus losses as a share of all comparisons, in [-1, 1]; if they exist, ``worth`` with
     ``strength`` and ``strength_se`` (Bradley-Terry), and ``q_text`` (mean over the prompts, 0 to 100);
     ``rank_dominance``, ``rank_worth`` and ``rank_q_text``, 1 for the best. Equal scores share the smallest
     rank. With resamples, also ``{x}_low`` and ``{x}_high``, the 95 % intervals of these scores and ranks, see
-    ``rankings.rank_intervals``; a rank is certain if both ends are the same. Ranks by worth have intervals
-    also where worths have none, since they are the ranks by net dominance."""
+    ``rankings.rank_intervals``; a rank is certain if both ends are the same. All pairs are compared equally
+    often, so that ranks by worth are those by net dominance, also where worths have no intervals."""
     dominance: pd.DataFrame
     """Pairs: ``method_1``, ``method_2``, ``wins`` (prompts on which 1 dominates 2), ``share``."""
     agreement: pd.DataFrame
@@ -147,7 +147,7 @@ def rank_methods(
 
     resamples = None
     if resample and len(scores.prompts) < LEAST_PROMPTS:
-        notes.append(f"no intervals: fewer than {LEAST_PROMPTS} prompts say nothing about new ones")
+        notes.append(f"no intervals: fewer than {LEAST_PROMPTS} prompts say little about new ones")
     elif resample:
         resamples = resample(len(scores.prompts))
         columns |= _intervals(scores, fit, resamples, "q_text" in columns, notes)
@@ -170,7 +170,7 @@ def rank_methods(
     return Ranking(
         methods,
         dominance_table(counts, scores.methods),
-        _agreements(methods[[name for name in RANKINGS if name in methods]]),
+        _agreements(methods),
         winners,
         dominance_summary(counts),
         len(scores.prompts),
@@ -186,14 +186,18 @@ def _ranked(columns: Mapping[str, object]) -> pd.DataFrame:
     methods = pd.DataFrame(columns)
     scores = [name for name in RANKINGS if name in columns]
     for name in scores:
+        # Worths give the same order, but not where they are too small to be told apart.
+        of = methods["dominance" if name == "worth" else name]
         # Rounded: the scores of equally good methods may differ in the last bits.
-        methods[f"rank_{name}"] = methods[name].round(DIGITS).rank(ascending=False, method="min").astype(int)
+        ranks = methods[f"rank_{name}"] = of.round(DIGITS).rank(ascending=False, method="min").astype(int)
+        if f"rank_{name}_low" in methods:  # equal scores are rarely equal in resamples
+            methods[f"rank_{name}_low"] = np.minimum(methods[f"rank_{name}_low"], ranks)
+            methods[f"rank_{name}_high"] = np.maximum(methods[f"rank_{name}_high"], ranks)
     last = [
         f"{rank}{name}{end}" for rank in ("", "rank_") for name in scores for end in ("", "_low", "_high")
     ]
     shown = [name for name in methods if name not in last] + [name for name in last if name in methods]
-    best = "worth" if "worth" in scores else "dominance"
-    return methods[shown].sort_values([f"rank_{best}", "method"], ignore_index=True)
+    return methods[shown].sort_values(["rank_dominance", "method"], ignore_index=True)
 
 
 def _intervals(
@@ -214,9 +218,8 @@ def _intervals(
                 f"{RANKINGS[name]} does not exist in {without:,} of {len(values):,} resamples of the "
                 f"prompts: its intervals leave them out, or do not exist above {100 * MOST_WITHOUT:.0f} %"
             )
-        # All pairs are compared equally often, so that ranks by worth are those by net dominance.
-        ranks = ranks_of(found["dominance"] if name == "worth" else values, DIGITS)
-        for column, ends in {name: percentiles(values), f"rank_{name}": percentiles(ranks)}.items():
+        ranks = rank_percentiles(found["dominance"] if name == "worth" else values, DIGITS)
+        for column, ends in {name: percentiles(values), f"rank_{name}": ranks}.items():
             if ends:
                 columns |= {f"{column}_low": ends[0], f"{column}_high": ends[1]}
     return {
@@ -224,11 +227,12 @@ def _intervals(
     }
 
 
-def _agreements(found: pd.DataFrame) -> pd.DataFrame:
+def _agreements(methods: pd.DataFrame) -> pd.DataFrame:
     """Return the agreement of the rankings that exist; empty for a single one."""
-    if len(found.columns) == 1:
+    found = {label: methods[f"rank_{name}"] for name, label in RANKINGS.items() if name in methods}
+    if len(found) == 1:
         return pd.DataFrame(columns=["ranking_1", "ranking_2", "spearman", "kendall", "methods"])
-    return agreement(found.round(DIGITS).rename(columns=RANKINGS))
+    return agreement(pd.DataFrame(found))
 
 
 def _means(scores: MethodScores) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ import pytest
 from made_scores import CRITERIA, QUALITY, method_scores
 
 from textgamut.errors import TextgamutError
+from textgamut.inference.resamples import draw_resamples
 from textgamut.rankings.method_scores import MethodScores
 from textgamut.rankings.ranking import q_text_of_texts, rank_methods, rank_texts
 
@@ -66,6 +67,22 @@ def test_equally_good_methods_share_a_rank_in_any_order() -> None:
         )
         table = rank_methods(some).methods.set_index("method")
         assert table.loc["a", "pareto"] == table.loc["b", "pareto"]
+
+
+def test_ranks_by_worth_are_those_by_net_dominance_however_small_the_worths() -> None:
+    """Each method wins against all lower ones but for one loss to the next: the last worths are near 0."""
+    ranks = np.tile(np.arange(12.0), (100, 1))
+    for place in range(11):
+        ranks[place, [place, place + 1]] = ranks[place, [place + 1, place]]
+    names = [f"m{i:02}" for i in range(12)]
+    some = MethodScores([f"p{i:02}" for i in range(100)], names, ["x"], -ranks[..., None], np.ones(1, bool))
+    ranking = rank_methods(some, resample=draw_resamples)
+    assert (ranking.methods["worth"] < 1e-10).sum() > 2
+    assert list(ranking.methods["method"]) == names
+    for name in ("dominance", "worth"):
+        assert list(ranking.methods[f"rank_{name}"]) == list(range(1, 13))
+        assert (ranking.methods[f"rank_{name}_low"] <= ranking.methods[f"rank_{name}"]).all()
+    np.testing.assert_allclose(ranking.agreement[["spearman", "kendall"]].to_numpy(), 1)
 
 
 def test_no_criterion_takes_the_name_of_a_column() -> None:
