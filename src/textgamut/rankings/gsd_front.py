@@ -179,8 +179,8 @@ def _check_steps(name: str, values: NDArray[np.float64], levels: NDArray[np.floa
     share, of_step = counts.max() / levels.size, values[levels == found[counts.argmax()]]
     if share > MOST_ON_STEP and of_step.min() < of_step.max():
         raise DataError(
-            f"front: {100 * share:.0f} % of the values of the cardinal criterion {name!r} are rounded to one of "
-            f"{steps} steps, since others are far away: take more steps, or compare by its order"
+            f"front: {100 * share:.0f} % of the values of the cardinal criterion {name!r} are rounded to one "
+            f"of {steps} steps, since others are far away: take more steps, or compare by its order"
         )
 
 

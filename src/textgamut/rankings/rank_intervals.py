@@ -29,8 +29,8 @@ LOW, HIGH = 0.025, 0.975
 MOST_WITHOUT = 0.05
 """Largest share of resamples without a value, beyond which nothing is known of the ends of an interval."""
 LEAST_PROMPTS = 14
-"""Minimum number of prompts. With 14 or more, two equally good methods have certain ranks in at most about 6 %
-of data sets, with one to three independent criteria; with 13 and one criterion, in 9 %
+"""Minimum number of prompts. With 14 or more, two equally good methods have certain ranks in at most 7 % of
+data sets, with one to three independent criteria; with 13 and one criterion, in 9 %
 (``benchmarks/rank_intervals.py --equal``)."""
 STEPS = 12
 """Number of Newton steps after which it is checked whether there is a maximum; about 5 are needed from the
