@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -115,17 +116,7 @@ def rank_methods(
     scores, notes = _in_order(scores), []
     oriented = scores.oriented
     counts = dominance_counts(oriented)
-    means = _means(scores)
-    columns: dict[str, object] = {"method": scores.methods}
-    columns |= {name: means[:, place] for place, name in enumerate(scores.criteria)}
-    columns["missing"] = missing = np.isnan(scores.values).any(axis=2).sum(axis=0)
-    if missing.any():
-        notes.append(
-            "empty, or too short for a criterion, and so the worst on it: "
-            f"{missing.sum()} of {len(scores.prompts) * len(scores.methods)} texts"
-        )
-    best_up = np.where(scores.higher, means, -means)
-    columns["pareto"] = pareto_front(np.where(np.isnan(best_up), -np.inf, best_up))
+    columns = _means_columns(scores, notes)
     comparisons = len(scores.prompts) * (len(scores.methods) - 1)
     columns["dominance"] = (counts.wins.sum(axis=1) - counts.wins.sum(axis=0)) / comparisons
     fit = None
@@ -154,14 +145,9 @@ def rank_methods(
 
     methods = _ranked(columns)
     compared = list(methods["method"][:depth_of])
-    depth = front = None
     best = oriented[:, [scores.methods.index(method) for method in compared]]
-    try:
-        depth = _depth(best, resamples)
-    except (TextgamutError, UserWarning) as reason:
-        notes.append(f"no depth: {reason}")
-    if depth and depth.deepest is None and resamples is not None:
-        notes.append(f"no resamples of the depth: {depth.n_premises:,} sets of orders are too many")
+    depth = _depth(best, resamples, notes)
+    front = None
     try:
         if swap:
             front = gsd_front(best, compared, scores.criteria, swap(len(best)), cardinal, steps)
@@ -235,6 +221,22 @@ def _agreements(methods: pd.DataFrame) -> pd.DataFrame:
     return agreement(pd.DataFrame(found))
 
 
+def _means_columns(scores: MethodScores, notes: list[str]) -> dict[str, object]:
+    """Return the columns of the means, their Pareto front, and missing values, of which a note is made."""
+    means = _means(scores)
+    columns: dict[str, object] = {"method": scores.methods}
+    columns |= {name: means[:, place] for place, name in enumerate(scores.criteria)}
+    columns["missing"] = missing = np.isnan(scores.values).any(axis=2).sum(axis=0)
+    if missing.any():
+        notes.append(
+            "empty, or too short for a criterion, and so the worst on it: "
+            f"{missing.sum()} of {len(scores.prompts) * len(scores.methods)} texts"
+        )
+    best_up = np.where(scores.higher, means, -means)
+    columns["pareto"] = pareto_front(np.where(np.isnan(best_up), -np.inf, best_up))
+    return columns
+
+
 def _means(scores: MethodScores) -> NDArray[np.float64]:
     """Return the mean (M, C) of each method and criterion; NaN where all texts are empty."""
     # Sorted, so that methods with the same values have the same mean to the last bit; NaN are last.
@@ -256,15 +258,18 @@ def _q_text_of(scores: MethodScores) -> NDArray[np.float64]:
     return q_text(perplexity, coherence, diversity).reshape(scores.values.shape[:2])
 
 
-def _depth(oriented: NDArray[np.float64], resamples: Counts | None) -> UfgDepth:
-    """Return the depth of the orders of some methods.
-
-    Raises:
-        TextgamutError, UserWarning: If it does not exist.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
-        return ufg_depth(dominance_orders(oriented), resamples)
+def _depth(oriented: NDArray[np.float64], resamples: Counts | None, notes: list[str]) -> UfgDepth | None:
+    """Return the depth of the orders of some methods, and note why it or its resamples do not exist."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            depth = ufg_depth(dominance_orders(oriented), resamples)
+    except (TextgamutError, UserWarning) as reason:
+        notes.append(f"no depth: {reason}")
+        return None
+    if depth.deepest is None and resamples is not None:
+        notes.append(f"no resamples of the depth: {depth.n_premises:,} sets of orders are too many")
+    return depth
 
 
 def rank_texts(
@@ -272,13 +277,8 @@ def rank_texts(
     names: Mapping[tuple[str, str], str],
     higher: Sequence[str],
     lower: Sequence[str],
-    depth_of: int = 4,
-    kinds: Mapping[str, Mapping[str, str]] | None = None,
     prompts: Mapping[str, int] | None = None,
-    resample: Callable[[int], Counts] | None = None,
-    swap: Callable[[int], NDArray[np.bool_]] | None = None,
-    cardinal: Sequence[str] = (),
-    steps: int | None = None,
+    **options: Any,
 ) -> tuple[MethodScores, Ranking]:
     """Rank methods by the metrics of the single texts of one or more tasks.
 
@@ -287,13 +287,8 @@ def rank_texts(
         names: Name of the method of each (model, decoding).
         higher: Criteria with higher is better.
         lower: Criteria with lower is better.
-        depth_of: As for :func:`rank_methods`.
-        kinds: As for :func:`rank_methods`.
         prompts: Task -> number of prompts that all methods have, if some have more, which are left out.
-        resample: As for :func:`rank_methods`.
-        swap: As for :func:`rank_methods`.
-        cardinal: As for :func:`rank_methods`.
-        steps: As for :func:`rank_methods`.
+        options: As for :func:`rank_methods`.
 
     Returns:
         The scores, in the order of the texts, and the rankings.
@@ -308,7 +303,7 @@ def rank_texts(
         notes.append(f"{task}: compared on {n} of {len(ids)} prompts, those that all methods have")
     means = prompt_means(compared, names, [*higher, *lower])
     scores = wide_method_scores(means.table, higher, lower, missing_as_worst=True)
-    ranking = rank_methods(scores, depth_of, kinds, resample, swap, cardinal, steps)
+    ranking = rank_methods(scores, **options)
     if means.incomplete:
         notes.append(
             f"{means.incomplete} single texts are empty, or too short for a criterion: no part in their "
