@@ -113,7 +113,8 @@ def rank_methods(
     Raises:
         TextgamutError: If a criterion has no value at all, or the name of a column of the ranking.
     """
-    scores, notes = _in_order(scores), []
+    scores = _in_order(scores)
+    notes: list[str] = []
     oriented = scores.oriented
     counts = dominance_counts(oriented)
     columns = _means_columns(scores, notes)

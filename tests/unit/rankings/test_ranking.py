@@ -10,7 +10,7 @@ import pytest
 from made_scores import CRITERIA, QUALITY, method_scores
 
 from textgamut.errors import TextgamutError
-from textgamut.inference.resamples import draw_resamples
+from textgamut.inference.resamples import draw_resamples, draw_swaps
 from textgamut.rankings.method_scores import MethodScores
 from textgamut.rankings.ranking import q_text_of_texts, rank_methods, rank_texts
 
@@ -110,6 +110,17 @@ def test_what_does_not_exist_is_left_out_and_said() -> None:
         always.prompts, always.methods, CRITERIA[:2], always.values[..., :2], always.higher[:2]
     )
     assert any("no Q*Text" in note and "perplexity" in note for note in rank_methods(without).notes)
+
+
+def test_an_outlier_of_a_cardinal_criterion_leaves_out_the_front_with_a_note() -> None:
+    some = method_scores({"a": 0.5, "b": 0.0})
+    some.values[0, 0, 2] = 3000
+    ranking = rank_methods(some, swap=draw_swaps, cardinal=["perplexity"])
+    assert ranking.front is None
+    message = (
+        "no front: 99 % of the values of the cardinal criterion 'perplexity' are rounded to one of 5 steps"
+    )
+    assert any(note.startswith(message) for note in ranking.notes)
 
 
 def test_an_empty_text_is_the_worst_and_counts() -> None:
