@@ -89,13 +89,7 @@ def rank(
         TextgamutError: If the file, a column, a criterion or a value is not valid.
     """
     settings = settings_of(locals())
-    if not 2 <= depth_of <= 6:
-        raise ConfigError(f"--depth-of {depth_of}: must be from 2 to 6")
-    if steps is not None and not 1 <= steps <= 100:
-        raise ConfigError(f"--steps {steps}: must be from 1 to 100")
-    for option, columns in {"--method": method, "--by": by}.items():
-        if repeated := {name for name in columns if columns.count(name) > 1}:
-            raise ConfigError(f"{option}: the column {min(repeated)!r} is given more than once")
+    _check_options(depth_of, steps, {"--method": method, "--by": by})
     rows = _wanted_rows(where)
     criteria = [[_criterion(named) for named in option] for option in (higher, lower)]
     names = [[name for name, _ in pairs] for pairs in criteria]
@@ -136,6 +130,23 @@ def rank(
     finally:  # also if the reader of the output is gone
         if output:
             _write(output, ranking, kinds[by[0]] if by else {}, utf8(Path(path.name)))
+
+
+def _check_options(depth_of: int, steps: int | None, columns: Mapping[str, Sequence[str]]) -> None:
+    """Refuse numbers out of range, and options with the same column twice.
+
+    Args:
+        depth_of: See :func:`rank`.
+        steps: See :func:`rank`.
+        columns: Option -> columns.
+    """
+    if not 2 <= depth_of <= 6:
+        raise ConfigError(f"--depth-of {depth_of}: must be from 2 to 6")
+    if steps is not None and not 1 <= steps <= 100:
+        raise ConfigError(f"--steps {steps}: must be from 1 to 100")
+    for option, names in columns.items():
+        if repeated := {name for name in names if names.count(name) > 1}:
+            raise ConfigError(f"{option}: the column {min(repeated)!r} is given more than once")
 
 
 def _download(name: str) -> UrlSource | None:

@@ -36,19 +36,21 @@ from textgamut.progress import Progress
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-REVISION = 1
+REVISION = 2
 """Increase when the same scores and swaps produce different results."""
 
 LEVEL = 0.05
 """Level of the test."""
 CARDINAL_STEPS = 5
 """Number of steps if a criterion is cardinal and none is given."""
-MOST_PROMPTS = 3000
-"""Maximum number of prompts without rounding: a tenth of a second for each permutation on one core."""
+MOST_PROMPTS = 1500
+"""Maximum number of prompts without rounding: the front of six methods takes half a minute on one core."""
 MOST_VECTORS = 3000
 """Maximum number of different vectors of a pair of methods."""
 MOST_CLASSES = 3000
 """Maximum number of classes of equal differences: 0.3 seconds for each permutation on one core."""
+MOST_ON_STEP = 0.9
+"""Largest share of different values of a cardinal criterion that are rounded to the same step."""
 TOLERANCE = 1e-7
 """Differences that are nearer to each other are equal: the solver's tolerance."""
 
@@ -113,7 +115,8 @@ def gsd_front(
             rounding without.
 
     Raises:
-        TextgamutError: If a cardinal criterion does not exist, or there are too many prompts or vectors.
+        TextgamutError: If a cardinal criterion does not exist or loses its differences by rounding, or there
+            are too many prompts or vectors.
     """
     if unknown := [name for name in cardinal if name not in criteria]:
         raise DataError(f"front: there is no criterion {unknown[0]!r} among {', '.join(criteria)}")
@@ -124,7 +127,7 @@ def gsd_front(
         raise DataError(
             f"front: {len(oriented):,} prompts are more than {MOST_PROMPTS:,}: round the criteria to steps"
         )
-    levels = oriented if steps is None else rounded(oriented, of_values, steps)
+    levels = oriented if steps is None else rounded(oriented, criteria, cardinal, steps)
     size = len(methods)
     least, p = np.zeros((size, size)), np.full((size, size), np.nan)
     permutations = np.zeros((size, size), np.int64)
@@ -138,21 +141,47 @@ def gsd_front(
     return GsdFront(list(methods), least, p, permutations, [*cardinal], steps)
 
 
-def rounded(oriented: NDArray[np.float64], cardinal: NDArray[np.bool_], steps: int) -> NDArray[np.float64]:
-    """Round scores (P, M, C) to whole numbers from 0 to ``steps``; the worst value, -inf, is 0."""
+def rounded(
+    oriented: NDArray[np.float64], criteria: Sequence[str], cardinal: Sequence[str], steps: int
+) -> NDArray[np.float64]:
+    """Round scores (P, M, C) to whole numbers from 0 to ``steps``; the worst value, -inf, is 0.
+
+    Args:
+        oriented: As for :func:`gsd_front`. By a cardinal criterion, -inf equals the worst other value.
+        criteria: As for :func:`gsd_front`.
+        cardinal: As for :func:`gsd_front`.
+        steps: Number of steps.
+
+    Raises:
+        DataError: If more than 90 % of the values of a cardinal criterion are rounded to the same step, such
+            as by a single value that is far from the others.
+    """
     from scipy.stats import rankdata
 
-    levels = np.empty(oriented.shape)
-    for place, of_values in enumerate(cardinal):
+    levels = np.zeros(oriented.shape)
+    for place, name in enumerate(criteria):
         values = oriented[..., place]
-        if of_values:
-            known = values[np.isfinite(values)]
-            values = np.maximum(values, known.min())
+        if name in cardinal:
+            values = np.maximum(values, values.min(where=np.isfinite(values), initial=np.inf))
         else:
             values = rankdata(values).reshape(values.shape)
         low, high = values.min(), values.max()
-        levels[..., place] = np.round(steps * (values - low) / (high - low)) if high > low else 0
+        if low < high:
+            levels[..., place] = np.round(steps * (values - low) / (high - low))
+        if name in cardinal:
+            _check_steps(name, values, levels[..., place], steps)
     return levels
+
+
+def _check_steps(name: str, values: NDArray[np.float64], levels: NDArray[np.float64], steps: int) -> None:
+    """Refuse values of a cardinal criterion of which nearly all are rounded to one step."""
+    found, counts = np.unique(levels, return_counts=True)
+    share, of_step = counts.max() / levels.size, values[levels == found[counts.argmax()]]
+    if share > MOST_ON_STEP and of_step.min() < of_step.max():
+        raise DataError(
+            f"front: {100 * share:.0f} % of the values of the cardinal criterion {name!r} are rounded to one "
+            f"of {steps} steps, since others are far away: take more steps, or compare by its order"
+        )
 
 
 class _Problem(Protocol):

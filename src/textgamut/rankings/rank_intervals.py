@@ -9,7 +9,7 @@ prompts: pairs need not be counted again.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +21,17 @@ from textgamut.rankings.dominance import dominance_orders
 from textgamut.rankings.method_scores import MethodScores
 from textgamut.rankings.qtext import q_text
 
-REVISION = 1
+REVISION = 2
 """Increase when the same resamples produce different intervals."""
 
 LOW, HIGH = 0.025, 0.975
 """Ends of an interval, as shares of the resamples."""
 MOST_WITHOUT = 0.05
 """Largest share of resamples without a value, beyond which nothing is known of the ends of an interval."""
-LEAST_PROMPTS = 8
-"""Minimum number of prompts: resamples of fewer are too often the same."""
+LEAST_PROMPTS = 14
+"""Minimum number of prompts. With 14 or more, two equally good methods have certain ranks in at most 7 % of
+data sets, with one to three independent criteria; with 13 and one criterion, in 9 %
+(``benchmarks/rank_intervals.py --equal``)."""
 STEPS = 12
 """Number of Newton steps after which it is checked whether there is a maximum; about 5 are needed from the
 fit to all prompts."""
@@ -56,16 +58,36 @@ def percentiles(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArr
     return low, high
 
 
-def ranks_of(scores: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
-    """Return the ranks (S, M) of scores, 1 for the best; equal scores share the smallest rank.
+def rank_percentiles(
+    scores: NDArray[np.float64], digits: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Return the ends of the interval of each method's rank, 1 for the best.
+
+    Where scores of a resample are equal, any of the ranks that they share may be a method's: the low end
+    is that of the smallest of them, the high end that of the largest. A tie is no certainty.
+
+    Args:
+        scores: (S, M); a row of NaN for a resample without scores, which is left out.
+        digits: Number of decimals that determine a rank.
+
+    Returns:
+        As :func:`percentiles`.
+    """
+    low, high = (percentiles(ranks_of(scores, digits, ties)) for ties in ("min", "max"))
+    return (low[0], high[1]) if low and high else None
+
+
+def ranks_of(scores: NDArray[np.float64], digits: int, ties: Literal["min", "max"]) -> NDArray[np.float64]:
+    """Return the ranks (S, M) of scores, 1 for the best.
 
     Args:
         scores: (S, M); the ranks of a row of NaN are NaN.
         digits: Number of decimals that determine a rank.
+        ties: Which one of the ranks that equal scores share they have, the smallest or the largest.
     """
     from scipy.stats import rankdata
 
-    ranks: NDArray[np.float64] = rankdata(-np.round(scores, digits), method="min", axis=1).astype(float)
+    ranks: NDArray[np.float64] = rankdata(-np.round(scores, digits), method=ties, axis=1).astype(float)
     ranks[np.isnan(scores).any(axis=1)] = np.nan
     return ranks
 

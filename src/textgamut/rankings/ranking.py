@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,13 +33,13 @@ from textgamut.rankings.rank_intervals import (
     Counts,
     balances,
     percentiles,
-    ranks_of,
+    rank_percentiles,
     resampled_q_text,
     resampled_worths,
 )
 from textgamut.rankings.ufg_depth import UfgDepth, ufg_depth
 
-REVISION = 2
+REVISION = 3
 """Increase when the same scores produce different rankings."""
 
 DIGITS = 10
@@ -54,15 +55,15 @@ class Ranking:
     """Methods, ranked in all ways that their scores allow."""
 
     methods: pd.DataFrame
-    """One row per method, the best first, by worth or, if it does not exist, by dominance. Columns:
+    """One row per method, the best first, by dominance. Columns:
     ``method``; the mean of each criterion; ``missing``, the number of prompts on which the method lacks a
     criterion, which counts as the worst value; ``pareto``, whether no other method dominates its means;
     ``dominance``, wins minus losses as a share of all comparisons, in [-1, 1]; if they exist, ``worth`` with
     ``strength`` and ``strength_se`` (Bradley-Terry), and ``q_text`` (mean over the prompts, 0 to 100);
     ``rank_dominance``, ``rank_worth`` and ``rank_q_text``, 1 for the best. Equal scores share the smallest
     rank. With resamples, also ``{x}_low`` and ``{x}_high``, the 95 % intervals of these scores and ranks, see
-    ``rankings.rank_intervals``; a rank is certain if both ends are the same. Ranks by worth have intervals
-    also where worths have none, since they are the ranks by net dominance."""
+    ``rankings.rank_intervals``; a rank is certain if both ends are the same. All pairs are compared equally
+    often, so that ranks by worth are those by net dominance, also where worths have no intervals."""
     dominance: pd.DataFrame
     """Pairs: ``method_1``, ``method_2``, ``wins`` (prompts on which 1 dominates 2), ``share``."""
     agreement: pd.DataFrame
@@ -112,20 +113,11 @@ def rank_methods(
     Raises:
         TextgamutError: If a criterion has no value at all, or the name of a column of the ranking.
     """
-    scores, notes = _in_order(scores), []
+    scores = _in_order(scores)
+    notes: list[str] = []
     oriented = scores.oriented
     counts = dominance_counts(oriented)
-    means = _means(scores)
-    columns: dict[str, object] = {"method": scores.methods}
-    columns |= {name: means[:, place] for place, name in enumerate(scores.criteria)}
-    columns["missing"] = missing = np.isnan(scores.values).any(axis=2).sum(axis=0)
-    if missing.any():
-        notes.append(
-            "empty, or too short for a criterion, and so the worst on it: "
-            f"{missing.sum()} of {len(scores.prompts) * len(scores.methods)} texts"
-        )
-    best_up = np.where(scores.higher, means, -means)
-    columns["pareto"] = pareto_front(np.where(np.isnan(best_up), -np.inf, best_up))
+    columns = _means_columns(scores, notes)
     comparisons = len(scores.prompts) * (len(scores.methods) - 1)
     columns["dominance"] = (counts.wins.sum(axis=1) - counts.wins.sum(axis=0)) / comparisons
     fit = None
@@ -147,21 +139,16 @@ def rank_methods(
 
     resamples = None
     if resample and len(scores.prompts) < LEAST_PROMPTS:
-        notes.append(f"no intervals: fewer than {LEAST_PROMPTS} prompts say nothing about new ones")
+        notes.append(f"no intervals: fewer than {LEAST_PROMPTS} prompts say little about new ones")
     elif resample:
         resamples = resample(len(scores.prompts))
         columns |= _intervals(scores, fit, resamples, "q_text" in columns, notes)
 
     methods = _ranked(columns)
     compared = list(methods["method"][:depth_of])
-    depth = front = None
     best = oriented[:, [scores.methods.index(method) for method in compared]]
-    try:
-        depth = _depth(best, resamples)
-    except (TextgamutError, UserWarning) as reason:
-        notes.append(f"no depth: {reason}")
-    if depth and depth.deepest is None and resamples is not None:
-        notes.append(f"no resamples of the depth: {depth.n_premises:,} sets of orders are too many")
+    depth = _depth(best, resamples, notes)
+    front = None
     try:
         if swap:
             front = gsd_front(best, compared, scores.criteria, swap(len(best)), cardinal, steps)
@@ -170,7 +157,7 @@ def rank_methods(
     return Ranking(
         methods,
         dominance_table(counts, scores.methods),
-        _agreements(methods[[name for name in RANKINGS if name in methods]]),
+        _agreements(methods),
         winners,
         dominance_summary(counts),
         len(scores.prompts),
@@ -186,14 +173,18 @@ def _ranked(columns: Mapping[str, object]) -> pd.DataFrame:
     methods = pd.DataFrame(columns)
     scores = [name for name in RANKINGS if name in columns]
     for name in scores:
+        # Worths give the same order, but not where they are too small to be told apart.
+        of = methods["dominance" if name == "worth" else name]
         # Rounded: the scores of equally good methods may differ in the last bits.
-        methods[f"rank_{name}"] = methods[name].round(DIGITS).rank(ascending=False, method="min").astype(int)
+        ranks = methods[f"rank_{name}"] = of.round(DIGITS).rank(ascending=False, method="min").astype(int)
+        if f"rank_{name}_low" in methods:  # equal scores are rarely equal in resamples
+            methods[f"rank_{name}_low"] = np.minimum(methods[f"rank_{name}_low"], ranks)
+            methods[f"rank_{name}_high"] = np.maximum(methods[f"rank_{name}_high"], ranks)
     last = [
         f"{rank}{name}{end}" for rank in ("", "rank_") for name in scores for end in ("", "_low", "_high")
     ]
     shown = [name for name in methods if name not in last] + [name for name in last if name in methods]
-    best = "worth" if "worth" in scores else "dominance"
-    return methods[shown].sort_values([f"rank_{best}", "method"], ignore_index=True)
+    return methods[shown].sort_values(["rank_dominance", "method"], ignore_index=True)
 
 
 def _intervals(
@@ -214,9 +205,8 @@ def _intervals(
                 f"{RANKINGS[name]} does not exist in {without:,} of {len(values):,} resamples of the "
                 f"prompts: its intervals leave them out, or do not exist above {100 * MOST_WITHOUT:.0f} %"
             )
-        # All pairs are compared equally often, so that ranks by worth are those by net dominance.
-        ranks = ranks_of(found["dominance"] if name == "worth" else values, DIGITS)
-        for column, ends in {name: percentiles(values), f"rank_{name}": percentiles(ranks)}.items():
+        ranks = rank_percentiles(found["dominance"] if name == "worth" else values, DIGITS)
+        for column, ends in {name: percentiles(values), f"rank_{name}": ranks}.items():
             if ends:
                 columns |= {f"{column}_low": ends[0], f"{column}_high": ends[1]}
     return {
@@ -224,11 +214,28 @@ def _intervals(
     }
 
 
-def _agreements(found: pd.DataFrame) -> pd.DataFrame:
+def _agreements(methods: pd.DataFrame) -> pd.DataFrame:
     """Return the agreement of the rankings that exist; empty for a single one."""
-    if len(found.columns) == 1:
+    found = {label: methods[f"rank_{name}"] for name, label in RANKINGS.items() if name in methods}
+    if len(found) == 1:
         return pd.DataFrame(columns=["ranking_1", "ranking_2", "spearman", "kendall", "methods"])
-    return agreement(found.round(DIGITS).rename(columns=RANKINGS))
+    return agreement(pd.DataFrame(found))
+
+
+def _means_columns(scores: MethodScores, notes: list[str]) -> dict[str, object]:
+    """Return the columns of the means, their Pareto front, and missing values, of which a note is made."""
+    means = _means(scores)
+    columns: dict[str, object] = {"method": scores.methods}
+    columns |= {name: means[:, place] for place, name in enumerate(scores.criteria)}
+    columns["missing"] = missing = np.isnan(scores.values).any(axis=2).sum(axis=0)
+    if missing.any():
+        notes.append(
+            "empty, or too short for a criterion, and so the worst on it: "
+            f"{missing.sum()} of {len(scores.prompts) * len(scores.methods)} texts"
+        )
+    best_up = np.where(scores.higher, means, -means)
+    columns["pareto"] = pareto_front(np.where(np.isnan(best_up), -np.inf, best_up))
+    return columns
 
 
 def _means(scores: MethodScores) -> NDArray[np.float64]:
@@ -252,15 +259,18 @@ def _q_text_of(scores: MethodScores) -> NDArray[np.float64]:
     return q_text(perplexity, coherence, diversity).reshape(scores.values.shape[:2])
 
 
-def _depth(oriented: NDArray[np.float64], resamples: Counts | None) -> UfgDepth:
-    """Return the depth of the orders of some methods.
-
-    Raises:
-        TextgamutError, UserWarning: If it does not exist.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
-        return ufg_depth(dominance_orders(oriented), resamples)
+def _depth(oriented: NDArray[np.float64], resamples: Counts | None, notes: list[str]) -> UfgDepth | None:
+    """Return the depth of the orders of some methods, and note why it or its resamples do not exist."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            depth = ufg_depth(dominance_orders(oriented), resamples)
+    except (TextgamutError, UserWarning) as reason:
+        notes.append(f"no depth: {reason}")
+        return None
+    if depth.deepest is None and resamples is not None:
+        notes.append(f"no resamples of the depth: {depth.n_premises:,} sets of orders are too many")
+    return depth
 
 
 def rank_texts(
@@ -268,13 +278,8 @@ def rank_texts(
     names: Mapping[tuple[str, str], str],
     higher: Sequence[str],
     lower: Sequence[str],
-    depth_of: int = 4,
-    kinds: Mapping[str, Mapping[str, str]] | None = None,
     prompts: Mapping[str, int] | None = None,
-    resample: Callable[[int], Counts] | None = None,
-    swap: Callable[[int], NDArray[np.bool_]] | None = None,
-    cardinal: Sequence[str] = (),
-    steps: int | None = None,
+    **options: Any,
 ) -> tuple[MethodScores, Ranking]:
     """Rank methods by the metrics of the single texts of one or more tasks.
 
@@ -283,13 +288,8 @@ def rank_texts(
         names: Name of the method of each (model, decoding).
         higher: Criteria with higher is better.
         lower: Criteria with lower is better.
-        depth_of: As for :func:`rank_methods`.
-        kinds: As for :func:`rank_methods`.
         prompts: Task -> number of prompts that all methods have, if some have more, which are left out.
-        resample: As for :func:`rank_methods`.
-        swap: As for :func:`rank_methods`.
-        cardinal: As for :func:`rank_methods`.
-        steps: As for :func:`rank_methods`.
+        options: As for :func:`rank_methods`.
 
     Returns:
         The scores, in the order of the texts, and the rankings.
@@ -304,7 +304,7 @@ def rank_texts(
         notes.append(f"{task}: compared on {n} of {len(ids)} prompts, those that all methods have")
     means = prompt_means(compared, names, [*higher, *lower])
     scores = wide_method_scores(means.table, higher, lower, missing_as_worst=True)
-    ranking = rank_methods(scores, depth_of, kinds, resample, swap, cardinal, steps)
+    ranking = rank_methods(scores, **options)
     if means.incomplete:
         notes.append(
             f"{means.incomplete} single texts are empty, or too short for a criterion: no part in their "

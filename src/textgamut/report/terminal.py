@@ -21,6 +21,7 @@ from textgamut.metrics.rows import ALL, YARDSTICK, Row
 from textgamut.metrics.support_scores import OF_GROUPS
 from textgamut.rankings.method_scores import MethodScores
 from textgamut.rankings.ranking import Ranking, front_table, orders_table
+from textgamut.rankings.ufg_depth import UfgDepth
 from textgamut.report.comparison import (
     cells_of,
     facts_against,
@@ -266,24 +267,27 @@ def print_ranking(ranking: Ranking, scores: MethodScores) -> None:
         console.print()
         console.print(table)
     if ranking.depth is not None:
-        orders = orders_table(ranking.depth, [f"({i})" for i in range(1, len(ranking.compared) + 1)])
-        which = "; ".join(
-            f"({i}) {name}" for i, name in enumerate(shortened(ranking.compared, LONGEST), start=1)
-        )
-        resampled = "deepest" in orders
-        table = _table("depth", *["deepest in"] * resampled, "prompts", "order")
-        shown = orders if len(orders) <= 6 else pd.concat([orders.head(4), orders.tail(2)])
-        for row in shown.to_dict("records"):
-            share = [f"{100 * row['deepest']:.1f} % of resamples"] if resampled else []
-            table.add_row(_number(row["depth"]), *share, f"{row['count']:,}", row["order"])
-        console.print()
-        console.print(Text(f"Orders of the best {len(ranking.compared)}, {len(orders)} in all: {which}"))
-        console.print(table)
+        _print_orders(console, ranking.depth, ranking.compared)
     if ranking.front:
         console.print()
         console.print(Text(printable(front_text(front_table(ranking.front)))))
     for note in ranking.notes:
         console.print(Text(printable(f"note: {note}")))
+
+
+def _print_orders(console: Console, depth: UfgDepth, methods: Sequence[str]) -> None:
+    """Print the deepest and the shallowest orders of some methods."""
+    orders = orders_table(depth, [f"({i})" for i in range(1, len(methods) + 1)])
+    which = "; ".join(f"({i}) {name}" for i, name in enumerate(shortened(methods, LONGEST), start=1))
+    resampled = "deepest" in orders
+    table = _table("depth", *["deepest in"] * resampled, "prompts", "order")
+    shown = orders if len(orders) <= 6 else pd.concat([orders.head(4), orders.tail(2)])
+    for row in shown.to_dict("records"):
+        share = [f"{100 * row['deepest']:.1f} % of resamples"] if resampled else []
+        table.add_row(_number(row["depth"]), *share, f"{row['count']:,}", row["order"])
+    console.print()
+    console.print(Text(f"Orders of the best {len(methods)}, {len(orders)} in all: {which}"))
+    console.print(table)
 
 
 def print_gate(

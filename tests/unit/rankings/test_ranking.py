@@ -10,6 +10,7 @@ import pytest
 from made_scores import CRITERIA, QUALITY, method_scores
 
 from textgamut.errors import TextgamutError
+from textgamut.inference.resamples import draw_resamples, draw_swaps
 from textgamut.rankings.method_scores import MethodScores
 from textgamut.rankings.ranking import q_text_of_texts, rank_methods, rank_texts
 
@@ -68,6 +69,22 @@ def test_equally_good_methods_share_a_rank_in_any_order() -> None:
         assert table.loc["a", "pareto"] == table.loc["b", "pareto"]
 
 
+def test_ranks_by_worth_are_those_by_net_dominance_however_small_the_worths() -> None:
+    """Each method wins against all lower ones but for one loss to the next: the last worths are near 0."""
+    ranks = np.tile(np.arange(12.0), (100, 1))
+    for place in range(11):
+        ranks[place, [place, place + 1]] = ranks[place, [place + 1, place]]
+    names = [f"m{i:02}" for i in range(12)]
+    some = MethodScores([f"p{i:02}" for i in range(100)], names, ["x"], -ranks[..., None], np.ones(1, bool))
+    ranking = rank_methods(some, resample=draw_resamples)
+    assert (ranking.methods["worth"] < 1e-10).sum() > 2
+    assert list(ranking.methods["method"]) == names
+    for name in ("dominance", "worth"):
+        assert list(ranking.methods[f"rank_{name}"]) == list(range(1, 13))
+        assert (ranking.methods[f"rank_{name}_low"] <= ranking.methods[f"rank_{name}"]).all()
+    np.testing.assert_allclose(ranking.agreement[["spearman", "kendall"]].to_numpy(), 1)
+
+
 def test_no_criterion_takes_the_name_of_a_column() -> None:
     some = method_scores(QUALITY)
     for name in ("q_text", "worth", "rank_dominance", "method"):
@@ -93,6 +110,17 @@ def test_what_does_not_exist_is_left_out_and_said() -> None:
         always.prompts, always.methods, CRITERIA[:2], always.values[..., :2], always.higher[:2]
     )
     assert any("no Q*Text" in note and "perplexity" in note for note in rank_methods(without).notes)
+
+
+def test_an_outlier_of_a_cardinal_criterion_leaves_out_the_front_with_a_note() -> None:
+    some = method_scores({"a": 0.5, "b": 0.0})
+    some.values[0, 0, 2] = 3000
+    ranking = rank_methods(some, swap=draw_swaps, cardinal=["perplexity"])
+    assert ranking.front is None
+    message = (
+        "no front: 99 % of the values of the cardinal criterion 'perplexity' are rounded to one of 5 steps"
+    )
+    assert any(note.startswith(message) for note in ranking.notes)
 
 
 def test_an_empty_text_is_the_worst_and_counts() -> None:
