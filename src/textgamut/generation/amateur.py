@@ -78,9 +78,7 @@ class AmateurContrast:
         if not bool(same.any(dim=-1).all()):
             raise ModelError("beam search continues a hypothesis that it has not had before")
         first = torch.arange(0, len(ids), beams, device=ids.device)[:, None]
-        continued = (same.int().argmax(dim=-1) + first).flatten().to(self._rows.ids.device)
-        if not torch.equal(continued, torch.arange(len(ids), device=continued.device)):
-            self._rows.keep(continued)
+        self._rows.keep((same.int().argmax(dim=-1) + first).flatten().to(self._rows.ids.device))
         return self._rows.append(ids[:, -1].to(self._rows.ids.device))
 
 

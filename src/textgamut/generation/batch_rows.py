@@ -81,6 +81,24 @@ class Rows:
         """What ``generate`` of transformers reads before the first new token."""
         return {"input_ids": self.ids, "attention_mask": self.mask}
 
+    def read_for(self, beams: int) -> dict[str, Any]:
+        """Return the cache of all hypotheses of a beam search, as an argument of transformers' ``generate``.
+
+        Without it, ``generate`` reads each prompt once per hypothesis, and copies its own cache, which does
+        not grow in place, at every token.
+        """
+        import torch
+
+        if not self.plain:
+            return {}
+        if self.ids.shape[1] > 1:  # the last token is read by ``generate``
+            mask = self.mask[:, :-1]
+            self._forward(self.ids[:, :-1], mask, (mask.cumsum(dim=1) - 1).clamp(min=0))
+            hypotheses = torch.arange(len(mask), device=mask.device).repeat_interleave(beams)
+            for layer in self.cache.layers:
+                layer.keep(hypotheses, 0)
+        return {"past_key_values": self.cache}
+
     def append(self, tokens: torch.Tensor) -> torch.Tensor:
         """Append a token (rows,) to each row; return the float32 logits of the next (rows, vocabulary)."""
         import torch

@@ -18,6 +18,10 @@ class GrowingLayer(DynamicLayer):  # type: ignore[misc]
     several GPUs, they may be on another one than the indices.
     """
 
+    keys: torch.Tensor
+    values: torch.Tensor
+    _stores: list[torch.Tensor]
+
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -36,7 +40,16 @@ class GrowingLayer(DynamicLayer):  # type: ignore[misc]
     def keep(self, rows: torch.Tensor, unused: int) -> None:
         """Keep only these rows, and drop the first ``unused`` columns."""
         rows = rows.to(self.keys.device)
-        self._reserve(self.keys[rows, :, unused:], self.values[rows, :, unused:], 0)
+        if unused:
+            self._reserve(self.keys[rows, :, unused:], self.values[rows, :, unused:], 0)
+        elif not torch.equal(rows, torch.arange(len(self.keys), device=rows.device)):
+            width = self.keys.shape[2]
+            self._stores = [store.index_select(0, rows) for store in self._stores]
+            self._show(width)
+
+    def reorder_cache(self, beam_idx: torch.LongTensor) -> None:
+        """Keep these rows, some of them several times: what beam search of transformers calls."""
+        self.keep(beam_idx, 0)
 
     def keep_one(self, width: int, column: torch.Tensor) -> None:
         """Keep the first ``width`` columns and, for each row, the one at ``width + column`` (rows,)."""

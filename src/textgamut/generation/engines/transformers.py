@@ -219,6 +219,7 @@ class TransformersEngine:
             processors.append(lambda ids, scores: forbid_repeats(scores, ids, starts, n))
         sequences = self._model.generate(
             **rows.inputs,
+            **(rows.read_for(decoding.beams) if isinstance(rows, Rows) else {}),
             do_sample=False,
             num_beams=decoding.beams,
             max_new_tokens=decoding.max_new_tokens + rows.forced,
