@@ -1304,7 +1304,7 @@ def test_a_full_standard_output_is_one_line(words: list[str], folder: Path) -> N
 def test_files_are_written_although_the_numbers_cannot_be_printed(folder: Path) -> None:
     with open("/dev/full", "w") as full:
         assert real(*RANK, "--output", "out", stdout=full).returncode == 1
-    assert len(list((folder / "out").iterdir())) == 15
+    assert len(list((folder / "out").iterdir())) == 16
     reading, closed = os.pipe()
     os.close(reading)
     with os.fdopen(closed, "w") as pipe:
@@ -1313,7 +1313,7 @@ def test_files_are_written_although_the_numbers_cannot_be_printed(folder: Path) 
     assert done.stderr.splitlines()[-1].startswith(
         "textgamut: error: standard output: its reader, such as head,"
     )
-    assert len(list((folder / "piped").iterdir())) == 15
+    assert len(list((folder / "piped").iterdir())) == 16
 
 
 @pytest.mark.parametrize("words", [["--help"], RANK, [*RANK, "--json"], ["doctor", "--offline"]])
@@ -1350,7 +1350,7 @@ def test_a_closed_standard_error_changes_no_result(folder: Path) -> None:
     done = subprocess.run(["sh", "-c", '"$@" 2>&-', "sh", *command], stdout=subprocess.PIPE, timeout=GIVE_UP)
     assert done.returncode == 0
     assert json.loads(done.stdout)["ranking"]
-    assert len(list((folder / "out").iterdir())) == 15
+    assert len(list((folder / "out").iterdir())) == 16
 
 
 @both

@@ -313,7 +313,7 @@ def test_the_values_of_two_processes_are_those_of_one(watched: Any, embedder: Pa
     for name in ("gamut/recall", "gamut/vendi_ratio", "gamut/self_bleu"):
         expected = history(trained, name)
         found = {row["step"]: row[name] for row in own if name in row}
-        assert found[0] == expected[0]
+        assert found[0] == pytest.approx(expected[0], rel=1e-6)  # other batches are embedded together
         assert found == pytest.approx(expected, abs=0.1)
 
 

@@ -117,7 +117,7 @@ def calls(folder: Path) -> dict[str, dict[str, Any]]:
         "support_sweep": sides | {"points": [(30, 2)], "closed": False, "device": "cpu"},
         "tune_q_text": CRITERIA
         | {"human_ratings": [1.0, 2.0, 3.0], "trials": 2, "seed": 1, "limits": LIMITS},
-        "ufg_depth": {"orders": ORDERS},
+        "ufg_depth": {"orders": ORDERS, "resamples": np.ones((2, len(ORDERS)), int)},
         "unigram_entropy": {"token_lists": TOKENS},
         "vendi_score": {"features": R, "q": 1.0},
     }  # fmt: skip
@@ -227,7 +227,7 @@ def test_all_functions_are_called_with_all_parameters(checkpoint: Path) -> None:
 NONE = {
     "n",
     "device", "limits", "clusters", "k", "sample", "groups", "prompts", "pooling", "tokenizer", "scorer",
-    "registries", "reference", "training", "margins", "group", "layout",
+    "registries", "reference", "training", "margins", "group", "layout", "resamples",
 }  # fmt: skip
 """Parameters that may be None in some function."""
 

@@ -77,10 +77,10 @@ def ufg_depth(orders: _Orders, resamples: NDArray[np.int64] | None = None) -> Uf
         between several, there is no premise, and the depth is nan.
 
     Raises:
-        TextgamutError: If the shape is wrong, a matrix is not a partial order (reflexive, antisymmetric,
-            transitive), there are more than 8 methods, or the estimated number of sets to visit exceeds
-            ``LIMIT``. The limit is reached with about 190 distinct orders of 4 methods, 80 of 5, or 40 of 6
-            (``benchmarks/ufg_depth.py``); 25 of 4 methods take hundredths of a second.
+        TextgamutError: If a shape is wrong, resamples are not whole numbers, a matrix is not a partial order
+            (reflexive, antisymmetric, transitive), there are more than 8 methods, or the estimated number of
+            sets to visit exceeds ``LIMIT``. The limit is reached with about 190 distinct orders of 4 methods,
+            80 of 5, or 40 of 6 (``benchmarks/ufg_depth.py``); 25 of 4 methods take hundredths of a second.
 
     Warns:
         UserWarning: If the depth is nan.
@@ -88,6 +88,8 @@ def ufg_depth(orders: _Orders, resamples: NDArray[np.int64] | None = None) -> Uf
     orders = validation.array("orders", orders, "orders", "methods", "methods", kinds="b")
     _check(orders)
     n, m = orders.shape[:2]
+    if resamples is not None:
+        resamples = _counts(resamples, n)
     packed, which, counts = np.unique(
         orders.reshape(n, m * m), axis=0, return_inverse=True, return_counts=True
     )
@@ -118,6 +120,16 @@ def ufg_depth(orders: _Orders, resamples: NDArray[np.int64] | None = None) -> Uf
         drawn = resamples @ np.eye(len(distinct), dtype=np.int64)[which]
         deepest = _deepest(premises, observed, drawn)[ranks]
     return UfgDepth(distinct[ranks], counts[ranks].astype(np.int64), depth[ranks], len(premises), deepest)
+
+
+def _counts(resamples: object, n: int) -> NDArray[np.int64]:
+    """Check how often each of n observations is in each resample."""
+    found = validation.array("resamples", resamples, "resamples", "observations")
+    if found.shape[1] != n or not len(found):
+        raise DataError(f"resamples: expected rows with {n} numbers, one for each order, found {found.shape}")
+    if not ((found >= 0) & (found == np.floor(found)) & (found <= n)).all() or not found.any(axis=1).all():
+        raise DataError(f"resamples: must be whole numbers from 0 to {n}, not all 0 in a row")
+    return found.astype(np.int64)
 
 
 def _deepest(premises: _Bits, observed: _Orders, counts: NDArray[np.int64]) -> NDArray[np.float64]:
