@@ -214,10 +214,7 @@ class _Matching:
     """The smallest difference by ordinal criteria: the texts of one side without a better or equal text."""
 
     def __init__(self, first: Vectors, second: Vectors) -> None:
-        both = np.concatenate([first, second])
-        above = np.ones((len(both), len(both)), bool)
-        for values in both.T:
-            above &= values[:, None] >= values
+        above = _at_least(np.concatenate([first, second]))
         # Texts that are above few others come first, and so do those below few: they are hard to match.
         self._upper, self._lower = np.argsort(above.sum(axis=1)), np.argsort(above.sum(axis=0))
         self._below = above[np.ix_(self._upper, self._lower)].T.copy()
@@ -328,10 +325,16 @@ def _check(count: int, what: str, most: int) -> None:
 
 def _strictly_above(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return (n, n): whether different row x is at least row y in all columns."""
+    above = _at_least(rows)
+    np.fill_diagonal(above, False)
+    return above
+
+
+def _at_least(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return (n, n): whether row x is at least row y in all columns."""
     above = np.ones((len(rows), len(rows)), bool)
     for values in rows.T:
         above &= values[:, None] >= values
-    np.fill_diagonal(above, False)
     return above
 
 

@@ -17,6 +17,7 @@ from textgamut.errors import DataError, TextgamutError
 from textgamut.rankings.agreement import agreement
 from textgamut.rankings.bradley_terry import BradleyTerry, Separation, fit_bradley_terry
 from textgamut.rankings.dominance import (
+    DominanceCounts,
     DominanceSummary,
     dominance_counts,
     dominance_orders,
@@ -120,13 +121,9 @@ def rank_methods(
     columns = _means_columns(scores, notes)
     comparisons = len(scores.prompts) * (len(scores.methods) - 1)
     columns["dominance"] = (counts.wins.sum(axis=1) - counts.wins.sum(axis=0)) / comparisons
-    fit = None
-    try:
-        fit = fit_bradley_terry(counts.wins, counts.ties, scores.methods)
+    if fit := _fit(counts, scores.methods, notes):
         columns |= {"worth": [*fit.worth.values()], "strength": [*fit.strength.values()]}
         columns["strength_se"] = [*fit.standard_errors.values()]
-    except Separation as error:
-        notes.append(f"no worth: {error}")
 
     winners = pd.DataFrame(columns=["of", "which", "label", "count", "proportion"])
     try:
@@ -166,6 +163,15 @@ def rank_methods(
         front,
         notes,
     )
+
+
+def _fit(counts: DominanceCounts, names: Sequence[str], notes: list[str]) -> BradleyTerry | None:
+    """Return the worths; None, and a note, if they do not exist."""
+    try:
+        return fit_bradley_terry(counts.wins, counts.ties, names)
+    except Separation as error:
+        notes.append(f"no worth: {error}")
+        return None
 
 
 def _ranked(columns: Mapping[str, object]) -> pd.DataFrame:
