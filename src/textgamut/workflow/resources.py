@@ -66,7 +66,7 @@ def generation_batch_size(config: Config, wildcards: Any) -> int:
 
 def generation_memory(config: Config, wildcards: Any, attempt: int) -> int:
     """Return the memory of a generation job in MB (weights, Python, torch), multiplied by the attempt."""
-    names = filter(None, (wildcards.model, config.amateur_of(wildcards.decoding)))
+    names = config.generators_of([wildcards])
     return attempt * int(3000 + 1200 * sum(config.models[name].gigabytes or 0 for name in names))
 
 
