@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from textgamut.config.cells import Config
+from textgamut.config.entries.decoding import ContrastiveDecoding
 from textgamut.config.entries.models import Model
 from textgamut.config.entries.sources import FinetunedSource
 from textgamut.config.entry_checks import braces, no_judge, not_loaded, unfit_entry, unfit_training
@@ -70,7 +71,7 @@ def _named(config: Config) -> Iterator[_Named]:
                 yield _Named(f"tasks.{slug}.cells[{i}].models[{j}]", "models", name)
             for j, name in enumerate(block.decodings):
                 yield _Named(f"tasks.{slug}.cells[{i}].decodings[{j}]", "decoding", name)
-    for (_, slug), amateur in _amateurs(config).items():
+    for slug, (amateur, _) in _amateurs(config).items():
         yield _Named(f"decoding {slug!r}: amateur", "models", amateur)
     for slug, target in experiment.targets.items():
         if isinstance(target, TokensPerWord | LabelCounts):
@@ -81,11 +82,14 @@ def _named(config: Config) -> Iterator[_Named]:
             yield from (_Named(f"targets.{slug}.embedders", "embedders", name) for name in target.embedders)
 
 
-def _amateurs(config: Config) -> dict[tuple[str, str], str]:
-    """Return the amateurs of contrastive decoding: (model, decoding) that generates with it -> amateur."""
-    cells = [cell for cell in config.generated() if cell.decoding in config.decoding]
-    pairs = [(of.model, of.decoding) for of in cells if (m := config.models.get(of.model)) and not m.given]
-    return {pair: amateur for pair in pairs if (amateur := config.amateur_of(pair[1]))}
+def _amateurs(config: Config) -> dict[str, tuple[str, set[str]]]:
+    """Return the settings of contrastive decoding: slug -> amateur, and the models that generate with it."""
+    found: dict[str, tuple[str, set[str]]] = {}
+    for cell in config.generated():
+        model, decoding = config.models.get(cell.model), config.decoding.get(cell.decoding)
+        if isinstance(decoding, ContrastiveDecoding) and model and not model.given:
+            found.setdefault(cell.decoding, (decoding.amateur, set()))[1].add(cell.model)
+    return found
 
 
 def _metrics_blocks(config: Config) -> dict[str, Metrics]:
@@ -121,11 +125,11 @@ def _unfit_metrics(config: Config) -> Iterator[str]:
             if names.registry == "models":
                 unfit = no_judge if names.judge else not_loaded
                 yield from unfit(f"{where}metrics.{family}.{field}", name, config)
-    for (model, slug), amateur in _amateurs(config).items():
+    for slug, (amateur, models) in _amateurs(config).items():
         key = f"decoding {slug!r}: amateur"
         yield from not_loaded(key, amateur, config)
-        if amateur == model:
-            yield f"{key}: {model!r} generates with it, too: the amateur must be a smaller model"
+        if amateur in models:
+            yield f"{key}: {amateur!r} generates with it, too: the amateur must be a smaller model"
 
 
 def _unknown_labels(config: Config) -> Iterator[str]:
